@@ -1,0 +1,1 @@
+//! The durable record: orders, run steps, events. SQLite, WAL, FULL, one writer.

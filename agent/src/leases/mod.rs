@@ -1,0 +1,1 @@
+//! Leases: one parser per DHCP server (pure), one table, followers (thin).

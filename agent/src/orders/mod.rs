@@ -1,0 +1,1 @@
+//! PURE: may this order run? Which step comes next?

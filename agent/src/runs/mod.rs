@@ -1,0 +1,1 @@
+//! Drives the steps of a run, and survives restarts.

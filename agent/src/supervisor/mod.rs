@@ -1,0 +1,1 @@
+//! The small process that outlives the agent and owns a running playbook.

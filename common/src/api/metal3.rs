@@ -1,0 +1,156 @@
+//! Our view of Metal3's `BareMetalHost` and `HardwareData` (group `metal3.io/v1alpha1`).
+//!
+//! Only the fields that a consumer needs, every one optional, unknown ones ignored: Metal3 adds
+//! fields with each release. Meanings: Metal3's API reference, BareMetalHost.
+
+use serde::{Deserialize, Serialize};
+
+use super::object::{Object, resource};
+
+/// `apiVersion` of Metal3's host objects.
+pub const METAL3_API_VERSION: &str = "metal3.io/v1alpha1";
+
+resource!(
+    /// Marker of the kind `BareMetalHost`.
+    BareMetalHostKind, METAL3_API_VERSION, "BareMetalHost", "baremetalhosts"
+);
+resource!(
+    /// Marker of the kind `HardwareData`.
+    HardwareDataKind, METAL3_API_VERSION, "HardwareData", "hardwaredata"
+);
+
+/// A `BareMetalHost` object.
+pub type BareMetalHost = Object<BareMetalHostKind, BareMetalHostSpec, BareMetalHostStatus>;
+/// A `HardwareData` object of the same name and namespace as its host.
+pub type HardwareData = Object<HardwareDataKind, HardwareDataSpec, serde_json::Value>;
+
+/// The part of `spec` that we read. We write nothing but `consumerRef`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct BareMetalHostSpec {
+    pub online: bool,
+    #[serde(rename = "bootMACAddress", skip_serializing_if = "String::is_empty")]
+    pub boot_mac_address: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consumer_ref: Option<ConsumerRef>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<Image>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub custom_deploy: Option<serde_json::Value>,
+    pub externally_provisioned: bool,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub architecture: String,
+}
+
+/// `spec.image`, as far as it says which installation is on the disk.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Image {
+    pub url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+}
+
+/// `spec.consumerRef`: the only mark that a host is in use (core `ObjectReference`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConsumerRef {
+    pub api_version: String,
+    pub kind: String,
+    pub namespace: String,
+    pub name: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub uid: String,
+}
+
+/// `status` as far as it says whether the host can be used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct BareMetalHostStatus {
+    pub operational_status: String,
+    pub error_type: String,
+    pub error_message: String,
+    pub powered_on: bool,
+    pub provisioning: ProvisioningState,
+    /// Deprecated place of the hardware; HardwareData comes first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hardware: Option<Hardware>,
+}
+
+/// `status.provisioning`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ProvisioningState {
+    /// `provisioned`, `externally provisioned`, `available`, …; unknown values are not usable.
+    pub state: String,
+    #[serde(rename = "ID", skip_serializing_if = "String::is_empty")]
+    pub id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<Image>,
+}
+
+/// `spec` of HardwareData.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HardwareDataSpec {
+    pub hardware: Option<Hardware>,
+}
+
+/// Hardware as inspection found it; same schema in both places.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Hardware {
+    pub cpu: Option<Cpu>,
+    /// MiB; 0 or absent when the inspection could not read it.
+    pub ram_mebibytes: Option<u64>,
+    pub nics: Vec<Nic>,
+    pub storage: Vec<Disk>,
+    pub system_vendor: Option<SystemVendor>,
+    pub hostname: String,
+}
+
+/// `cpu`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Cpu {
+    pub arch: String,
+    pub model: String,
+    pub flags: Vec<String>,
+    /// Logical CPUs (threads), not sockets or cores.
+    pub count: Option<u32>,
+}
+
+/// One entry of `nics`; dual stack is two entries with the same MAC.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Nic {
+    pub name: String,
+    pub model: String,
+    pub mac: String,
+    /// As seen at inspection: may be stale.
+    pub ip: String,
+    pub speed_gbps: u32,
+    pub pxe: bool,
+}
+
+/// One entry of `storage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Disk {
+    pub name: String,
+    pub size_bytes: Option<u64>,
+    pub rotational: bool,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub serial_number: String,
+    pub wwn: String,
+}
+
+/// `systemVendor`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SystemVendor {
+    pub manufacturer: String,
+    pub product_name: String,
+    pub serial_number: String,
+}

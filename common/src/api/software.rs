@@ -1,0 +1,41 @@
+//! `Software` and `Cluster`: read and kept; the work on them is day-2 work.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::API_VERSION;
+use super::object::{Object, resource};
+
+resource!(
+    /// Marker of the kind `Software`.
+    SoftwareKind, API_VERSION, "Software", "softwares"
+);
+resource!(
+    /// Marker of the kind `Cluster`.
+    ClusterKind, API_VERSION, "Cluster", "clusters"
+);
+
+/// A `Software` object.
+pub type Software = Object<SoftwareKind, SoftwareSpec, serde_json::Value>;
+/// A `Cluster` object.
+pub type Cluster = Object<ClusterKind, ClusterSpec, serde_json::Value>;
+
+/// `spec` of a Software: items are a name, or a map of name to `{version}`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SoftwareSpec {
+    pub master_software: Vec<serde_json::Value>,
+    pub worker_software: Vec<serde_json::Value>,
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, serde_json::Value>,
+}
+
+/// `spec` of a Cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClusterSpec {
+    pub cluster_name: String,
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, serde_json::Value>,
+}

@@ -1,0 +1,10 @@
+//! The port to the world of objects: hosts, provisionings, sites, software, clusters.
+//!
+//! One small trait, two worlds: a directory of manifests (here) and Kubernetes (next). What a world
+//! can't do it says as a [`WorldError`]; nothing above this room knows which world it is in.
+
+mod port;
+
+pub use port::{
+    ClaimOutcome, HostRecord, HostRef, ObjectEvent, ObjectProblem, Snapshot, World, WorldError,
+};

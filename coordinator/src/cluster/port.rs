@@ -1,0 +1,145 @@
+//! The trait that both worlds implement.
+
+use std::future::Future;
+
+use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, HardwareData};
+use bpa_common::api::{
+    Cluster, ObjectKey, Provisioning, ProvisioningStatus, Site, SiteStatus, Software,
+};
+use secrecy::SecretString;
+use tokio::sync::watch;
+
+/// A host and its inspection data, if there is any.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostRecord {
+    pub host: BareMetalHost,
+    pub hardware: Option<HardwareData>,
+}
+
+/// One host, exactly: a host recreated under the same name is another host.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostRef {
+    pub key: ObjectKey,
+    pub uid: String,
+}
+
+/// Everything that a decision looks at, read at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    pub hosts: Vec<HostRecord>,
+    pub provisionings: Vec<Provisioning>,
+    pub sites: Vec<Site>,
+    pub softwares: Vec<Software>,
+    pub clusters: Vec<Cluster>,
+    /// Objects that could not be read; each affects only itself.
+    pub problems: Vec<ObjectProblem>,
+}
+
+/// An object that can't be used, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectProblem {
+    /// File and document, or `Kind namespace/name`.
+    pub place: String,
+    pub kind: String,
+    pub key: Option<ObjectKey>,
+    /// What was wanted, what was found, what to do.
+    pub message: String,
+}
+
+/// What became of a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClaimOutcome {
+    /// The host's consumerRef is ours now (or was before).
+    Ours,
+    /// Someone else has it; never written over.
+    Taken(ConsumerRef),
+    /// The host changed since it was read, or is gone: select again.
+    Changed,
+}
+
+/// Something to tell about an object, as a Kubernetes Event does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectEvent {
+    pub kind: &'static str,
+    pub key: ObjectKey,
+    pub warning: bool,
+    pub reason: String,
+    pub message: String,
+}
+
+/// Why the world could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum WorldError {
+    #[error(
+        "{action} {path}: {source}; check that the directory exists and that this user may use it"
+    )]
+    Io {
+        action: &'static str,
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("{kind} {key} is not there any more")]
+    NotFound { kind: &'static str, key: ObjectKey },
+    #[error("{what} can't be read: {message}")]
+    Corrupt { what: String, message: String },
+}
+
+/// The world of objects. Each write is idempotent.
+pub trait World: Send + Sync + 'static {
+    /// All objects as they are now, status and claims included.
+    fn snapshot(&self) -> impl Future<Output = Result<Snapshot, WorldError>> + Send;
+
+    /// Counts changes: a new value means "look again". Also ticks for our own writes.
+    fn changes(&self) -> watch::Receiver<u64>;
+
+    /// Writes the status of the object of this key and uid; nothing else of it.
+    fn write_provisioning_status(
+        &self,
+        key: &ObjectKey,
+        uid: &str,
+        status: &ProvisioningStatus,
+    ) -> impl Future<Output = Result<(), WorldError>> + Send;
+
+    /// Writes the status of a site.
+    fn write_site_status(
+        &self,
+        key: &ObjectKey,
+        status: &SiteStatus,
+    ) -> impl Future<Output = Result<(), WorldError>> + Send;
+
+    /// Holds a Provisioning back from going away until our work on it is done, or lets it go.
+    fn set_finalizer(
+        &self,
+        key: &ObjectKey,
+        present: bool,
+    ) -> impl Future<Output = Result<(), WorldError>> + Send;
+
+    /// Writes `consumerRef`, only if the host is still as read (`resource_version`) and free.
+    fn claim(
+        &self,
+        host: &HostRef,
+        resource_version: &str,
+        consumer: &ConsumerRef,
+    ) -> impl Future<Output = Result<ClaimOutcome, WorldError>> + Send;
+
+    /// Clears `consumerRef` if it is exactly `consumer`; nothing else is touched.
+    fn release(
+        &self,
+        host: &HostRef,
+        consumer: &ConsumerRef,
+    ) -> impl Future<Output = Result<(), WorldError>> + Send;
+
+    /// Keeps a kubeconfig, private to the owner. Returns where it is, as shown to people.
+    fn save_kubeconfig(
+        &self,
+        provisioning: &Provisioning,
+        yaml: &SecretString,
+    ) -> impl Future<Output = Result<String, WorldError>> + Send;
+
+    /// Tells about an object. Repeats of the same event are counted, not kept.
+    fn record_event(
+        &self,
+        event: ObjectEvent,
+    ) -> impl Future<Output = Result<(), WorldError>> + Send;
+}

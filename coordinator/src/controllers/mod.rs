@@ -1,0 +1,1 @@
+//! Loops of one shape: observe, decide (pure), act, report.

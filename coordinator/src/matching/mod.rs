@@ -1,0 +1,1 @@
+//! PURE: need, offer, eligibility, assignment, explanation (design, section 5).

@@ -1,0 +1,1 @@
+//! Runs as the coordinator knows them: events folded into a record, logs, kept on disk.
