@@ -6,4 +6,5 @@ pub mod api;
 pub mod identity;
 pub mod link;
 pub mod net;
+pub mod telemetry;
 pub mod wire;

@@ -3,8 +3,11 @@
 //! One small trait, two worlds: a directory of manifests (here) and Kubernetes (next). What a world
 //! can't do it says as a [`WorldError`]; nothing above this room knows which world it is in.
 
+pub mod files;
 mod port;
+mod vault;
 
 pub use port::{
     ClaimOutcome, HostRecord, HostRef, ObjectEvent, ObjectProblem, Snapshot, World, WorldError,
 };
+pub use vault::{FileVault, Vault};
