@@ -14,7 +14,7 @@ use crate::net::MacAddress;
 pub struct ProvisioningStatus {
     pub observed_generation: u64,
     /// One word for the whole: `Pending`, `Waiting`, `Installing`, `Ready`, `Failed`, `Cancelled`,
-    /// `Resetting`, `Invalid`.
+    /// `Resetting`, `Releasing`, `Paused`, `Invalid`.
     pub phase: String,
     pub conditions: Conditions,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,6 +29,12 @@ pub struct ProvisioningStatus {
     pub kubeconfig_secret: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,
+    /// The last value of the annotation `bpa.akraino.org/retry` that was acted on.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub handled_retry: String,
+    /// Hosts that were ours and are not any more; never taken back by ourselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost_hosts: Vec<LostHost>,
     /// The last ten runs, newest first.
     pub history: Vec<HistoryEntry>,
 }
@@ -40,6 +46,15 @@ pub struct PlanStatus {
     /// Names this plan for an approval.
     pub hash: String,
     pub summary: String,
+}
+
+/// A host that was claimed and whose `consumerRef` someone else has changed since.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LostHost {
+    pub namespace: String,
+    pub name: String,
+    pub uid: String,
 }
 
 /// One node of the cluster.
@@ -59,7 +74,7 @@ pub struct NodeStatus {
     /// `spec`, `lease:<source>` or `hardware`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub address_source: String,
-    /// `Claimed`, `WaitingForLease`, `Connecting`, `AccessReady`, `Verified`, `Checked`,
+    /// `Selected`, `Claimed`, `Lost`, `WaitingForLease`, `Resolved`, `Connecting`, `AccessReady`, `Verified`, `Checked`,
     /// `Installing`, `Installed`, `Failed`.
     pub state: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -74,7 +89,10 @@ pub struct RunStatus {
     /// `Install` or `Reset`.
     pub kind: String,
     pub generation: u64,
-    /// `Sent`, `Accepted`, `Running`, `Succeeded`, `Failed`, `Cancelled`.
+    /// What the order asked for, in one hash: tells a change that matters from one that doesn't.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub digest: String,
+    /// `Sent`, `Accepted`, `Running`, `Succeeded`, `Failed`, `Cancelled`, `Lost`.
     pub state: String,
     pub step: String,
     pub steps: Vec<StepStatus>,

@@ -15,6 +15,8 @@ use tokio::sync::watch;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SiteView {
     pub connected: bool,
+    /// `Hello.session` of the last hello; 0 = none yet. `standing` is as old as this session.
+    pub session: u64,
     /// By our clock of receipt.
     pub last_seen: Option<Timestamp>,
     pub agent_version: String,
@@ -50,6 +52,9 @@ pub enum SendError {
 
 /// The sites as the controllers see them.
 pub trait Fleet: Send + Sync + 'static {
+    /// The epoch of this coordinator, as every `Welcome` tells it; orders carry it.
+    fn epoch(&self) -> u64;
+
     /// All sites that have ever connected since the start, by name.
     fn view(&self) -> BTreeMap<String, SiteView>;
 
