@@ -1,0 +1,101 @@
+"""The DHCP server of the bootstrap host: one of three, started in its namespace, asked to forget."""
+
+import signal
+import time
+from pathlib import Path
+from typing import Protocol
+
+from .. import netns, processes
+from ..errors import LabError
+from ..model import Lab
+from ..shell import run, spawn
+from . import dnsmasq, isc, kea
+
+LEASE_SECONDS = 600
+
+
+class Server(Protocol):
+    """What each of the three modules offers."""
+    PROGRAM: str
+    LEASES: str
+
+    def prepare(self, directory: Path, lease_seconds: int) -> tuple[list[str], dict[str, str]]:
+        """Writes the configuration; returns the command and its additional environment."""
+
+    def without(self, leases: str, mac: str) -> str:
+        """The lease file's text without what it says of this MAC."""
+
+
+_SERVERS = {"kea": kea, "isc": isc, "dnsmasq": dnsmasq}
+KINDS = tuple(_SERVERS)
+
+
+def lease_path(lab: Lab) -> Path:
+    """The file that the server keeps its leases in."""
+    return lab.dhcp_directory / _SERVERS[lab.server].LEASES
+
+
+def start(lab: Lab) -> None:
+    """Starts the server and waits until it listens."""
+    if running(lab):
+        raise LabError(f"the DHCP server of lab {lab.name} runs already")
+    server = _SERVERS[lab.server]
+    lab.dhcp_directory.mkdir(mode=0o755, exist_ok=True)
+    argv, environment = server.prepare(lab.dhcp_directory, LEASE_SECONDS)
+    log = lab.dhcp_directory / "server.out"
+    command = ["ip", "netns", "exec", lab.netns("boot"), "env",
+               *(f"{key}={value}" for key, value in environment.items()), *argv]
+    pid = spawn(command, log)
+    until = time.monotonic() + 10
+    while not _listens(lab):
+        if processes.dead(pid) or time.monotonic() > until:
+            words = "\n".join(log.read_text(errors="replace").splitlines()[-8:])
+            raise LabError(f"the DHCP server {server.PROGRAM} did not start; its output ({log}) ends:\n{words}")
+        time.sleep(0.01)
+
+
+def stop(lab: Lab) -> None:
+    """Stops the server as an administrator would; it may finish writing."""
+    left = processes.end(_pids(lab), signal.SIGTERM, limit=5)
+    if left and processes.end(left):
+        raise LabError(f"the DHCP server of lab {lab.name} can't be stopped (process {left})")
+
+
+def running(lab: Lab) -> bool:
+    return bool(_pids(lab))
+
+
+def forget(lab: Lab, mac: str) -> None:
+    """The server knows nothing of this MAC any more; a host that renews its lease gets one again."""
+    was_running = running(lab)
+    if was_running and lab.server == "kea":
+        kea.forget_live(lab.dhcp_directory, mac)
+        return
+    if was_running:
+        stop(lab)
+    path = lease_path(lab)
+    if path.exists():
+        path.write_text(_SERVERS[lab.server].without(path.read_text(errors="surrogateescape"), mac),
+                        errors="surrogateescape")
+    if was_running:
+        start(lab)
+
+
+def _pids(lab: Lab) -> list[int]:
+    network = netns.inode(lab.netns("boot"))
+    program = _SERVERS[lab.server].PROGRAM
+    return [process.pid for process in processes.living() if process.network == network
+            and (processes.command_line(process.pid) or [""])[0].rpartition("/")[2] == program]
+
+
+def _listens(lab: Lab) -> bool:
+    """True when something in the bootstrap namespace has UDP port 67 open."""
+    with netns.inside(lab.netns("boot")):
+        table = Path("/proc/thread-self/net/udp").read_text()
+    return any(line.split()[1].endswith(":0043") for line in table.splitlines()[1:])
+
+
+def check_program(kind: str) -> None:
+    """Says what to install when the server is not on this machine."""
+    if run(["sh", "-c", f"PATH=$PATH:/usr/sbin:/sbin command -v {_SERVERS[kind].PROGRAM}"], check=False).returncode:
+        raise LabError(f"the DHCP server {_SERVERS[kind].PROGRAM} is not on this machine: run tests/setup as root")
