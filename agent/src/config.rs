@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::leases::SourceKind;
+
 /// Where the packaged service keeps its configuration.
 pub const DEFAULT_PATH: &str = "/etc/bpa/agent.toml";
 
@@ -31,8 +33,8 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseSourceConfig {
-    /// `isc`, `dnsmasq`, `kea`.
-    pub kind: String,
+    /// `isc`, `dnsmasq`, `libvirt`, `kea`, `networkd`, `udhcpd`, `bootpd` or `auto`.
+    pub kind: SourceKind,
     pub path: PathBuf,
 }
 
@@ -101,8 +103,12 @@ mod tests {
             toml::from_str("[[lease]]\nkind = \"kea\"\npath = \"/var/lib/kea/kea-leases4.csv\"\n")
                 .unwrap();
         assert_eq!(config.state_dir, PathBuf::from("/var/lib/bpa-agent"));
-        assert_eq!(config.leases[0].kind, "kea");
+        assert_eq!(config.leases[0].kind, SourceKind::Kea);
         let error = toml::from_str::<Config>("state_dri = \"/x\"").unwrap_err().to_string();
         assert!(error.contains("state_dri"), "{error}");
+        let error = toml::from_str::<Config>("[[lease]]\nkind = \"kae\"\npath = \"/x\"\n")
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("wanted one of isc"), "{error}");
     }
 }
