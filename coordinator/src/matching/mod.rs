@@ -1,1 +1,36 @@
-//! PURE: need, offer, eligibility, assignment, explanation (design, section 5).
+//! PURE: which host takes which role, and why (design, section 5).
+//!
+//! - `slot`: what a provisioning asks for; `accept`: from a spec to slots, or the reasons against it
+//! - `offer`: what a host has, every part may be unknown; `eligibility`: why a host can't be taken
+//! - `requirement`: one need against one offer, with wanted, found, short by
+//! - `solve`: a full assignment whenever there is one; `explain` and `remedy`: the words when not
+//! - `report`: the answer of `bpa-coordinator plan`, versioned
+//!
+//! No I/O, clock or randomness: the same input gives the same answer in any order.
+
+mod accept;
+mod catalog;
+mod eligibility;
+mod explain;
+mod offer;
+mod remedy;
+mod report;
+mod requirement;
+mod slot;
+mod solve;
+
+pub use accept::{Accepted, Rejection, accept, check_node_name};
+pub use catalog::Catalog;
+pub use eligibility::{Ineligible, IneligibleReason, Usage};
+pub use explain::{Competition, Explanation, NearMiss};
+pub use offer::{HostId, Offer};
+pub use report::{
+    AssignmentReport, HostReport, IneligibleReport, PLAN_SCHEMA, PlanReport, Planned,
+    ProvisioningPlan, Remedy, consumer_of, lease_mac, plan_all, plan_hash, plan_one,
+};
+pub use requirement::{Miss, misses};
+pub use slot::{Need, Slot};
+pub use solve::{Assignment, Bottleneck, Solution, solve};
+
+#[cfg(test)]
+mod testing;

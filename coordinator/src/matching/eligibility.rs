@@ -1,0 +1,278 @@
+//! Why a host can't be taken at all. Each refusal has a name and says what to do.
+//!
+//! The list is what keeps us from ever taking a host that Metal3, Cluster API or a person uses.
+
+use bpa_common::api::metal3::{BareMetalHost, ConsumerRef};
+
+/// Who asks: a host that is already ours is not refused for being claimed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usage<'a> {
+    /// Our own mark, when asking on behalf of a provisioning.
+    pub ours: Option<&'a ConsumerRef>,
+}
+
+/// A named reason against a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IneligibleReason {
+    Claimed,
+    ReservedForNodeReuse,
+    InCluster,
+    OwnedByMachine,
+    Deleting,
+    Paused,
+    Detached,
+    MarkedUnhealthy,
+    InError,
+    NotOk,
+    RebootHeld,
+    BlockMove,
+    BeingProvisionedByOthers,
+    NotProvisioned,
+    Offline,
+}
+
+impl IneligibleReason {
+    /// The stable identifier, as in JSON.
+    pub fn id(self) -> String {
+        format!("{self:?}")
+    }
+}
+
+/// A reason with its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ineligible {
+    pub reason: IneligibleReason,
+    pub message: String,
+}
+
+const NODE_REUSE: &str = "infrastructure.cluster.x-k8s.io/node-reuse";
+const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+const PAUSED: &str = "baremetalhost.metal3.io/paused";
+const DETACHED: &str = "baremetalhost.metal3.io/detached";
+const UNHEALTHY: [&str; 2] = ["capm3.metal3.io/unhealthy", "capi.metal3.io/unhealthy"];
+const BLOCK_MOVE: &str = "clusterctl.cluster.x-k8s.io/block-move";
+const REBOOT_HELD: &str = "reboot.metal3.io/";
+
+/// All reasons against this host, in a fixed order.
+pub fn refusals(host: &BareMetalHost, usage: &Usage<'_>) -> Vec<Ineligible> {
+    let mut found = Vec::new();
+    by_owner(host, usage, &mut found);
+    by_annotation(host, &mut found);
+    by_state(host, &mut found);
+    found
+}
+
+fn say(found: &mut Vec<Ineligible>, reason: IneligibleReason, message: impl Into<String>) {
+    found.push(Ineligible { reason, message: message.into() });
+}
+
+fn by_owner(host: &BareMetalHost, usage: &Usage<'_>, found: &mut Vec<Ineligible>) {
+    use IneligibleReason as R;
+    if let Some(consumer) = &host.spec.consumer_ref
+        && Some(consumer) != usage.ours
+    {
+        say(
+            found,
+            R::Claimed,
+            format!(
+                "is held by {} {}/{}; release it there, or choose another host",
+                consumer.kind, consumer.namespace, consumer.name
+            ),
+        );
+    }
+    if let Some(value) = host.metadata.labels.get(NODE_REUSE) {
+        say(
+            found,
+            R::ReservedForNodeReuse,
+            format!("is reserved for reuse by `{value}` (label {NODE_REUSE})"),
+        );
+    }
+    if let Some(cluster) = host.metadata.labels.get(CLUSTER_NAME) {
+        say(
+            found,
+            R::InCluster,
+            format!("belongs to the Cluster API cluster `{cluster}` (label {CLUSTER_NAME})"),
+        );
+    }
+    if let Some(owner) = host.metadata.owner_references.iter().find(|o| o.kind == "Metal3Machine") {
+        say(found, R::OwnedByMachine, format!("is owned by Metal3Machine `{}`", owner.name));
+    }
+    if host.metadata.is_deleting() {
+        say(found, R::Deleting, "is being deleted");
+    }
+}
+
+fn by_annotation(host: &BareMetalHost, found: &mut Vec<Ineligible>) {
+    use IneligibleReason as R;
+    let annotations = &host.metadata.annotations;
+    if annotations.contains_key(PAUSED) {
+        say(
+            found,
+            R::Paused,
+            format!("is paused (annotation {PAUSED}); whoever paused it must remove that"),
+        );
+    }
+    if annotations.contains_key(DETACHED) || host.status.operational_status == "detached" {
+        say(found, R::Detached, format!("is detached from Metal3 (annotation {DETACHED})"));
+    }
+    if let Some(key) = UNHEALTHY.iter().find(|k| annotations.contains_key(**k)) {
+        say(found, R::MarkedUnhealthy, format!("is marked unhealthy (annotation {key})"));
+    }
+    if let Some(key) = annotations.keys().find(|k| k.starts_with(REBOOT_HELD)) {
+        say(found, R::RebootHeld, format!("is held in a reboot (annotation {key})"));
+    }
+    if annotations.contains_key(BLOCK_MOVE) {
+        say(
+            found,
+            R::BlockMove,
+            format!("is blocked by a running clusterctl move (annotation {BLOCK_MOVE})"),
+        );
+    }
+}
+
+fn by_state(host: &BareMetalHost, found: &mut Vec<Ineligible>) {
+    use IneligibleReason as R;
+    let status = &host.status;
+    if !status.error_message.is_empty() || !status.error_type.is_empty() {
+        say(
+            found,
+            R::InError,
+            format!("has the error `{}`: {}", status.error_type, status.error_message),
+        );
+    } else if !matches!(status.operational_status.as_str(), "OK" | "detached" | "") {
+        say(
+            found,
+            R::NotOk,
+            format!("has the operational status `{}`, wanted OK", status.operational_status),
+        );
+    } else if status.operational_status.is_empty() && !status.provisioning.state.is_empty() {
+        say(found, R::NotOk, "has no operational status yet, wanted OK");
+    }
+    match status.provisioning.state.as_str() {
+        "provisioned" | "externally provisioned" => {
+            if !host.spec.online {
+                say(found, R::Offline, "is provisioned but switched off (spec.online is false)");
+            }
+        }
+        "available" | "ready" if host.spec.image.is_some() || host.spec.custom_deploy.is_some() => {
+            say(
+                found,
+                R::BeingProvisionedByOthers,
+                "is being provisioned by someone (an image is set)",
+            );
+        }
+        state => {
+            let state = if state.is_empty() { "none yet" } else { state };
+            say(
+                found,
+                R::NotProvisioned,
+                format!(
+                    "is in state `{state}`, wanted `provisioned` or `externally provisioned`: Linux must be installed first"
+                ),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bpa_common::api::OwnerReference;
+
+    use super::*;
+    use crate::matching::testing::host;
+
+    fn reasons(change: impl FnOnce(&mut BareMetalHost)) -> Vec<IneligibleReason> {
+        let mut bmh = host("h1", 1);
+        change(&mut bmh);
+        refusals(&bmh, &Usage::default()).into_iter().map(|i| i.reason).collect()
+    }
+
+    #[test]
+    fn a_provisioned_free_host_is_eligible() {
+        assert_eq!(reasons(|_| ()), []);
+        assert_eq!(reasons(|h| h.status.provisioning.state = "externally provisioned".into()), []);
+    }
+
+    #[test]
+    fn each_sign_of_another_owner_refuses() {
+        use IneligibleReason as R;
+        assert_eq!(reasons(|h| h.spec.consumer_ref = Some(ConsumerRef::default())), [R::Claimed]);
+        assert_eq!(
+            reasons(|h| drop(h.metadata.labels.insert(NODE_REUSE.into(), "cp-x".into()))),
+            [R::ReservedForNodeReuse]
+        );
+        assert_eq!(
+            reasons(|h| drop(h.metadata.labels.insert(CLUSTER_NAME.into(), "c".into()))),
+            [R::InCluster]
+        );
+        assert_eq!(
+            reasons(|h| h
+                .metadata
+                .owner_references
+                .push(OwnerReference { kind: "Metal3Machine".into(), ..Default::default() })),
+            [R::OwnedByMachine]
+        );
+        assert_eq!(
+            reasons(|h| h.metadata.deletion_timestamp = Some(jiff::Timestamp::UNIX_EPOCH)),
+            [R::Deleting]
+        );
+    }
+
+    #[test]
+    fn each_annotation_of_others_refuses() {
+        use IneligibleReason as R;
+        for (key, reason) in [
+            (PAUSED, R::Paused),
+            (DETACHED, R::Detached),
+            (UNHEALTHY[0], R::MarkedUnhealthy),
+            (UNHEALTHY[1], R::MarkedUnhealthy),
+            ("reboot.metal3.io/metal3-remediation-1", R::RebootHeld),
+            (BLOCK_MOVE, R::BlockMove),
+        ] {
+            assert_eq!(
+                reasons(|h| drop(h.metadata.annotations.insert(key.into(), String::new()))),
+                [reason],
+                "{key}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_state_that_is_not_ready_refuses() {
+        use IneligibleReason as R;
+        assert_eq!(reasons(|h| h.status.error_message = "no power".into()), [R::InError]);
+        assert_eq!(reasons(|h| h.status.operational_status = "servicing".into()), [R::NotOk]);
+        assert_eq!(reasons(|h| h.spec.online = false), [R::Offline]);
+        for state in ["available", "inspecting", "registering", "deprovisioning", "a new state", ""]
+        {
+            assert_eq!(
+                reasons(|h| h.status.provisioning.state = state.into()),
+                [R::NotProvisioned],
+                "{state}"
+            );
+        }
+        assert_eq!(
+            reasons(|h| {
+                h.status.provisioning.state = "available".into();
+                h.spec.image = Some(Default::default());
+            }),
+            [R::BeingProvisionedByOthers]
+        );
+    }
+
+    #[test]
+    fn our_own_claim_does_not_refuse_but_one_that_only_looks_alike_does() {
+        let ours = ConsumerRef {
+            kind: "Provisioning".into(),
+            name: "a".into(),
+            uid: "1".into(),
+            ..Default::default()
+        };
+        let mut bmh = host("h1", 1);
+        bmh.spec.consumer_ref = Some(ours.clone());
+        assert_eq!(refusals(&bmh, &Usage { ours: Some(&ours) }), []);
+        let other = ConsumerRef { uid: "2".into(), ..ours };
+        let found = refusals(&bmh, &Usage { ours: Some(&other) });
+        assert_eq!(found[0].reason, IneligibleReason::Claimed);
+    }
+}

@@ -1,0 +1,173 @@
+//! Why there is no full solution, in words: a min cut, its near misses, and who is not eligible.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::requirement::misses;
+use super::solve::Bottleneck;
+use super::{Catalog, Need, Slot};
+
+/// Slots that compete for too few hosts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Competition {
+    pub slots: Vec<String>,
+    pub hosts: Vec<String>,
+    pub message: String,
+}
+
+/// A host that almost fits a slot, by one requirement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NearMiss {
+    pub slot: String,
+    pub host: String,
+    pub requirement: String,
+    pub wanted: String,
+    pub found: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short_by: Option<String>,
+}
+
+/// The whole explanation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    pub summary: String,
+    pub competing: Vec<Competition>,
+    pub near_misses: Vec<NearMiss>,
+    pub remedies: Vec<super::Remedy>,
+}
+
+/// Hosts told per kind of slot; a person reads these, so thousands help nobody.
+const NEAREST: usize = 5;
+
+/// Puts a bottleneck into words. `free` as in `solve`.
+pub fn explain(
+    slots: &[Slot],
+    catalog: &Catalog,
+    cut: &Bottleneck,
+    free: impl Fn(usize) -> bool,
+) -> Explanation {
+    let missing = cut.slots.len() - cut.hosts.len();
+    let slot_names: Vec<String> = cut.slots.iter().map(|i| slots[*i].name.clone()).collect();
+    let host_names: Vec<String> =
+        cut.hosts.iter().map(|i| catalog.offers[*i].id.to_string()).collect();
+    let message = match (slot_names.as_slice(), host_names.len()) {
+        ([only], 0) => format!("no host meets the need of {only}"),
+        (many, 0) => format!("no host meets the need of any of {}", shown(many)),
+        (many, n) => format!(
+            "{} nodes ({}) compete for {n} host{} ({})",
+            many.len(),
+            shown(many),
+            if n == 1 { "" } else { "s" },
+            shown(&host_names)
+        ),
+    };
+    let eligible =
+        catalog.offers.iter().enumerate().filter(|(i, o)| o.is_eligible() && free(*i)).count();
+    let plural = if missing == 1 { "" } else { "s" };
+    Explanation {
+        summary: format!(
+            "{missing} host{plural} too few: {message}; {eligible} of {} hosts can be taken at all",
+            catalog.offers.len()
+        ),
+        competing: vec![Competition { slots: slot_names, hosts: host_names, message }],
+        near_misses: near_misses(slots, catalog, cut, free),
+        remedies: Vec::new(),
+    }
+}
+
+/// Names, cut where a person stops reading.
+pub fn shown(names: &[String]) -> String {
+    const MOST: usize = 6;
+    if names.len() <= MOST {
+        return names.join(", ");
+    }
+    format!("{} and {} more", names[..MOST].join(", "), names.len() - MOST)
+}
+
+/// The nearest hosts for each kind of slot in the cut; one line per requirement missed.
+fn near_misses(
+    slots: &[Slot],
+    catalog: &Catalog,
+    cut: &Bottleneck,
+    free: impl Fn(usize) -> bool,
+) -> Vec<NearMiss> {
+    let mut kinds: Vec<(&Need, Vec<String>)> = Vec::new();
+    for index in &cut.slots {
+        let slot = &slots[*index];
+        match kinds.iter_mut().find(|(need, _)| **need == slot.need) {
+            Some((_, names)) => names.push(slot.name.clone()),
+            None => kinds.push((&slot.need, vec![slot.name.clone()])),
+        }
+    }
+    let mut lines = Vec::new();
+    for (need, names) in kinds {
+        let mut candidates = BTreeMap::new();
+        for (host, offer) in catalog.offers.iter().enumerate() {
+            // A host of another MAC is no near miss for a slot that names one.
+            let named = need.macs.is_empty() || need.macs.iter().any(|m| offer.macs.contains(m));
+            if !named || !offer.is_eligible() || !free(host) || cut.hosts.contains(&host) {
+                continue;
+            }
+            let missed = misses(need, catalog, host);
+            if !missed.is_empty() {
+                let distance: u64 = missed.iter().map(|m| u64::from(m.distance.0)).sum();
+                candidates.insert((missed.len(), distance, host), missed);
+            }
+        }
+        for ((_, _, host), missed) in candidates.into_iter().take(NEAREST) {
+            lines.extend(missed.into_iter().map(|miss| NearMiss {
+                slot: shown(&names),
+                host: catalog.offers[host].id.to_string(),
+                requirement: miss.requirement.to_owned(),
+                wanted: miss.wanted,
+                found: miss.found,
+                short_by: miss.short_by,
+            }));
+        }
+        lines.extend(mac_words(need, catalog, &names));
+    }
+    lines
+}
+
+/// A MAC that names no host, or more than one, is said so.
+fn mac_words(need: &Need, catalog: &Catalog, names: &[String]) -> Vec<NearMiss> {
+    let say = |mac: &bpa_common::net::MacAddress, host: String, found: String| NearMiss {
+        slot: shown(names),
+        host,
+        requirement: "mac-address".to_owned(),
+        wanted: mac.to_string(),
+        found,
+        short_by: None,
+    };
+    need.macs
+        .iter()
+        .filter_map(|mac| {
+            let all = catalog.with_mac(*mac);
+            let hosts: Vec<String> =
+                all.iter().map(|i| catalog.offers[*i].id.to_string()).collect();
+            match (all, catalog.host_of(*mac)) {
+                ([], _) => Some(say(mac, "none".into(), "no BareMetalHost shows this MAC".into())),
+                (_, None) => Some(say(
+                    mac,
+                    shown(&hosts),
+                    format!(
+                        "{} hosts show this MAC, so it names none; correct all but one",
+                        all.len()
+                    ),
+                )),
+                (_, Some(index)) => {
+                    let offer = &catalog.offers[index];
+                    let reasons: Vec<&str> =
+                        offer.ineligible.iter().map(|i| i.message.as_str()).collect();
+                    (!reasons.is_empty()).then(|| {
+                        say(mac, offer.id.to_string(), format!("the host {}", reasons.join("; ")))
+                    })
+                }
+            }
+        })
+        .collect()
+}

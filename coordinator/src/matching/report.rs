@@ -1,0 +1,241 @@
+//! The answer of `bpa-coordinator plan`: the same with or without a cluster, agent or state.
+//!
+//! Documented in `docs/plan.md`; programs rely on it, so a change of meaning is a new schema number.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, HardwareData};
+use bpa_common::api::{API_VERSION, Provisioning};
+use bpa_common::net::MacAddress;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::accept::{Accepted, accept};
+use super::explain::{Explanation, explain};
+use super::remedy::remedies;
+use super::solve::solve;
+use super::{Catalog, HostId, Offer, Slot, Usage};
+
+/// The version of the JSON.
+pub const PLAN_SCHEMA: u32 = 1;
+
+/// Plans of all provisionings that were asked about, in the order in which they were decided.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanReport {
+    pub schema: u32,
+    /// True when every provisioning is accepted and fits.
+    pub fits: bool,
+    pub provisionings: Vec<ProvisioningPlan>,
+}
+
+/// The plan of one provisioning.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProvisioningPlan {
+    pub namespace: String,
+    pub name: String,
+    /// False when the spec itself is refused; `explanation.summary` says why.
+    pub accepted: bool,
+    pub fits: bool,
+    /// Names this very assignment, for an approval. Empty when it does not fit.
+    pub hash: String,
+    pub warnings: Vec<String>,
+    pub assignments: Vec<AssignmentReport>,
+    pub ineligible: Vec<IneligibleReport>,
+    pub explanation: Option<Explanation>,
+}
+
+/// One slot and its host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AssignmentReport {
+    pub slot: String,
+    pub roles: Vec<String>,
+    pub host: HostReport,
+    /// The MAC whose lease gives the address; none when Metal3 knows no MAC of the host.
+    pub mac: Option<MacAddress>,
+    /// From the spec; leases are known only to a running coordinator.
+    pub address: Option<IpAddr>,
+}
+
+/// A host by its full name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HostReport {
+    pub namespace: String,
+    pub name: String,
+    pub uid: String,
+}
+
+/// A host that can't be taken, one line per reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct IneligibleReport {
+    pub host: String,
+    pub reason: String,
+    pub message: String,
+}
+
+/// A change that was proved to make it fit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Remedy {
+    /// `lower` or `add`.
+    pub action: String,
+    pub requirement: String,
+    pub slots: Vec<String>,
+    pub value: String,
+    pub message: String,
+}
+
+/// A plan with what the coordinator needs to carry it out.
+#[derive(Clone, Debug, Default)]
+pub struct Planned {
+    pub report: ProvisioningPlan,
+    /// None when the spec is refused.
+    pub accepted: Option<Accepted>,
+    /// Per slot its host, in the order of the slots; empty when it does not fit.
+    pub hosts: Vec<(Slot, Offer)>,
+}
+
+/// The mark that a provisioning puts on its hosts.
+pub fn consumer_of(provisioning: &Provisioning) -> ConsumerRef {
+    ConsumerRef {
+        api_version: API_VERSION.to_owned(),
+        kind: "Provisioning".to_owned(),
+        namespace: provisioning.metadata.namespace.clone(),
+        name: provisioning.metadata.name.clone(),
+        uid: provisioning.metadata.uid.clone(),
+    }
+}
+
+/// Plans one provisioning. `taken` names the hosts that others have and who has them.
+pub fn plan_one(
+    provisioning: &Provisioning,
+    hosts: &[(&BareMetalHost, Option<&HardwareData>)],
+    taken: &BTreeMap<HostId, String>,
+) -> Planned {
+    let metadata = &provisioning.metadata;
+    let mut report = ProvisioningPlan {
+        namespace: metadata.namespace.clone(),
+        name: metadata.name.clone(),
+        ..ProvisioningPlan::default()
+    };
+    let accepted = match accept(provisioning) {
+        Ok(accepted) => accepted,
+        Err(rejection) => {
+            let summary = rejection.to_string();
+            report.explanation = Some(Explanation { summary, ..Explanation::default() });
+            return Planned { report, ..Planned::default() };
+        }
+    };
+    report.accepted = true;
+    report.warnings = accepted.warnings.clone();
+    let ours = consumer_of(provisioning);
+    let usage = Usage { ours: Some(&ours) };
+    let catalog =
+        Catalog::new(hosts.iter().map(|(host, data)| Offer::read(host, *data, &usage)).collect());
+    let free = |host: usize| !taken.contains_key(&catalog.offers[host].id);
+    report.ineligible = ineligible(&catalog, taken);
+    let current = standing(provisioning, &accepted.slots, &catalog);
+    let solution = solve(&accepted.slots, &catalog, &current, free);
+    let Some(cut) = solution.bottleneck else {
+        let chosen: Vec<(Slot, Offer)> = (accepted.slots.iter().enumerate())
+            .filter_map(|(i, slot)| {
+                Some((slot.clone(), catalog.offers[*solution.assignment.host_of.get(&i)?].clone()))
+            })
+            .collect();
+        report.fits = true;
+        report.assignments = chosen.iter().map(assignment).collect();
+        report.hash = plan_hash(&report.assignments);
+        return Planned { report, accepted: Some(accepted), hosts: chosen };
+    };
+    let mut explanation = explain(&accepted.slots, &catalog, &cut, free);
+    explanation.remedies = remedies(&accepted.slots, &catalog, &current, &cut, free);
+    report.explanation = Some(explanation);
+    Planned { report, accepted: Some(accepted), hosts: Vec::new() }
+}
+
+/// Plans every provisioning, oldest first; an older one that fits takes its hosts first.
+pub fn plan_all(
+    provisionings: &[Provisioning],
+    hosts: &[(&BareMetalHost, Option<&HardwareData>)],
+) -> PlanReport {
+    let mut order: Vec<&Provisioning> = provisionings.iter().collect();
+    order.sort_by_key(|p| (p.metadata.creation_timestamp, p.metadata.key()));
+    let mut taken = BTreeMap::new();
+    let mut plans = Vec::new();
+    for provisioning in order {
+        let planned = plan_one(provisioning, hosts, &taken);
+        let owner = format!("Provisioning {}", provisioning.metadata.key());
+        taken.extend(planned.hosts.into_iter().map(|(_, offer)| (offer.id, owner.clone())));
+        plans.push(planned.report);
+    }
+    PlanReport { schema: PLAN_SCHEMA, fits: plans.iter().all(|p| p.fits), provisionings: plans }
+}
+
+/// Twelve hexadecimal digits that name this assignment.
+pub fn plan_hash(assignments: &[AssignmentReport]) -> String {
+    let mut hasher = Sha256::new();
+    for a in assignments {
+        for part in [&a.slot, &a.roles.join("+"), &a.host.namespace, &a.host.name, &a.host.uid] {
+            hasher.update(part.as_bytes());
+            hasher.update([0]);
+        }
+    }
+    hasher.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn assignment((slot, offer): &(Slot, Offer)) -> AssignmentReport {
+    let HostId { namespace, name, uid } = offer.id.clone();
+    AssignmentReport {
+        slot: slot.name.clone(),
+        roles: slot.roles(),
+        host: HostReport { namespace, name, uid },
+        mac: lease_mac(slot, offer),
+        address: slot.address,
+    }
+}
+
+/// The MAC whose lease gives a node's address: the one that the user named, else the boot MAC.
+pub fn lease_mac(slot: &Slot, offer: &Offer) -> Option<MacAddress> {
+    let named = slot.need.macs.iter().find(|mac| offer.macs.contains(mac));
+    named.or(offer.macs.first()).copied()
+}
+
+fn ineligible(catalog: &Catalog, taken: &BTreeMap<HostId, String>) -> Vec<IneligibleReport> {
+    let mut lines = Vec::new();
+    for offer in &catalog.offers {
+        let host = offer.id.to_string();
+        if let Some(owner) = taken.get(&offer.id) {
+            lines.push(IneligibleReport {
+                host: host.clone(),
+                reason: "Assigned".to_owned(),
+                message: format!("is assigned to {owner}"),
+            });
+        }
+        lines.extend(offer.ineligible.iter().map(|i| IneligibleReport {
+            host: host.clone(),
+            reason: i.reason.id(),
+            message: i.message.clone(),
+        }));
+    }
+    lines
+}
+
+/// What stands by the status: slot to host, by name and uid.
+fn standing(
+    provisioning: &Provisioning,
+    slots: &[Slot],
+    catalog: &Catalog,
+) -> BTreeMap<usize, usize> {
+    let host_of = |name: &str| {
+        let node = provisioning.status.nodes.iter().find(|n| n.name == name)?;
+        catalog.offers.iter().position(|o| {
+            o.id.name == node.host
+                && o.id.namespace == node.host_namespace
+                && o.id.uid == node.host_uid
+        })
+    };
+    slots.iter().enumerate().filter_map(|(i, slot)| Some((i, host_of(&slot.name)?))).collect()
+}
