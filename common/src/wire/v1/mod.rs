@@ -1,8 +1,10 @@
 //! Messages of protocol version 1, by stream.
 
 mod event;
+mod flow;
 mod hello;
 mod ids;
+mod join;
 mod lease;
 mod log;
 mod order;
@@ -11,10 +13,12 @@ pub use event::{
     Check, CheckOutcome, Event, EventBody, Failure, HostRecap, NodeState, Outcome, SecretBytes,
     Step, StepEnd,
 };
+pub use flow::{EventAck, EventBatch};
 pub use hello::{
     BundleReport, ConnectRefused, Heartbeat, Hello, HostReport, RunReport, RunState, Welcome,
 };
 pub use ids::{ObjectId, RunId};
+pub use join::{JoinGranted, JoinRefused, JoinRequest};
 pub use lease::{
     LeaseDelta, LeaseEntry, LeaseQuery, LeaseReply, LeaseSnapshot, LeaseSource, LeaseState,
 };
