@@ -1,0 +1,45 @@
+# Everything a person or CI does here. `make help` lists it.
+# Needs: Debian 12, root (network namespaces), Rust, Go, Python 3.11. The rest is installed.
+
+SHELL := /bin/bash
+LAB := tests/lab/lab
+
+.PHONY: help setup build demo test check unit scenarios lab lab-down bench fuzz clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+setup: ## install the Debian packages that the lab and the tests need
+	@tests/setup
+
+build: ## build both binaries
+	cargo build --workspace --locked
+
+demo: setup ## the whole job on this machine: hosts become a running Kubernetes cluster
+	@tests/demo/run
+
+test: setup ## every test; what CI runs
+	@tests/run-all
+
+check: ## format, lints, documentation
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
+
+unit: ## tests that need no lab and no root
+	cargo test --workspace --locked --lib --bins
+
+scenarios: setup build ## the end-to-end scenarios in the lab
+	cargo test --workspace --locked --test scenarios -- --test-threads=4
+
+lab: setup ## leave a site of three booted hosts up to play with (make lab-down ends it)
+	@$(LAB) up --hosts 3 --kind node --server kea
+
+lab-down: ## remove every trace of every lab
+	@$(LAB) down --all
+
+bench: setup build ## speed, measured beside peers
+	cargo bench --workspace --locked
+
+clean: lab-down ## remove labs and build output (the cache of built parts stays)
+	cargo clean
