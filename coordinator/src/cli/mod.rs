@@ -1,1 +1,2 @@
 //! The command line of `bpa-coordinator`.
+pub mod plan_text;

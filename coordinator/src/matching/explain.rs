@@ -43,14 +43,33 @@ pub struct Explanation {
 /// Hosts told per kind of slot; a person reads these, so thousands help nobody.
 const NEAREST: usize = 5;
 
-/// Puts a bottleneck into words. `free` as in `solve`.
+/// Puts the bottlenecks into words. `free` as in `solve`.
 pub fn explain(
     slots: &[Slot],
     catalog: &Catalog,
-    cut: &Bottleneck,
-    free: impl Fn(usize) -> bool,
+    cuts: &[Bottleneck],
+    free: impl Fn(usize) -> bool + Copy,
 ) -> Explanation {
-    let missing = cut.slots.len() - cut.hosts.len();
+    let competing: Vec<Competition> =
+        cuts.iter().map(|cut| competition(slots, catalog, cut)).collect();
+    let missing: usize = cuts.iter().map(|cut| cut.slots.len() - cut.hosts.len()).sum();
+    let eligible =
+        catalog.offers.iter().enumerate().filter(|(i, o)| o.is_eligible() && free(*i)).count();
+    let words: Vec<&str> = competing.iter().map(|c| c.message.as_str()).collect();
+    Explanation {
+        summary: format!(
+            "{missing} host{} too few: {}; {eligible} of {} hosts can be taken at all",
+            if missing == 1 { "" } else { "s" },
+            words.join("; "),
+            catalog.offers.len()
+        ),
+        competing,
+        near_misses: cuts.iter().flat_map(|cut| near_misses(slots, catalog, cut, free)).collect(),
+        remedies: Vec::new(),
+    }
+}
+
+fn competition(slots: &[Slot], catalog: &Catalog, cut: &Bottleneck) -> Competition {
     let slot_names: Vec<String> = cut.slots.iter().map(|i| slots[*i].name.clone()).collect();
     let host_names: Vec<String> =
         cut.hosts.iter().map(|i| catalog.offers[*i].id.to_string()).collect();
@@ -65,18 +84,7 @@ pub fn explain(
             shown(&host_names)
         ),
     };
-    let eligible =
-        catalog.offers.iter().enumerate().filter(|(i, o)| o.is_eligible() && free(*i)).count();
-    let plural = if missing == 1 { "" } else { "s" };
-    Explanation {
-        summary: format!(
-            "{missing} host{plural} too few: {message}; {eligible} of {} hosts can be taken at all",
-            catalog.offers.len()
-        ),
-        competing: vec![Competition { slots: slot_names, hosts: host_names, message }],
-        near_misses: near_misses(slots, catalog, cut, free),
-        remedies: Vec::new(),
-    }
+    Competition { slots: slot_names, hosts: host_names, message }
 }
 
 /// Names, cut where a person stops reading.

@@ -19,11 +19,11 @@ pub fn remedies(
     slots: &[Slot],
     catalog: &Catalog,
     current: &BTreeMap<usize, usize>,
-    cut: &Bottleneck,
+    cuts: &[Bottleneck],
     free: impl Fn(usize) -> bool + Copy,
 ) -> Vec<Remedy> {
     let mut found: Vec<(u32, Remedy)> = Vec::new();
-    for (need, members) in kinds(slots, cut) {
+    for (need, members) in kinds(slots, cuts) {
         for requirement in ["cpu", "memory", "disk"] {
             let works = |relaxed: &Need| {
                 let changed: Vec<Slot> = slots
@@ -36,21 +36,21 @@ pub fn remedies(
                         }
                     })
                     .collect();
-                solve(&changed, catalog, current, free).bottleneck.is_none()
+                solve(&changed, catalog, current, free).bottlenecks.is_empty()
             };
             found.extend(relax(need, &members, requirement, catalog, free, works));
         }
     }
     found.sort_by_key(|(distance, _)| *distance);
     let mut told: Vec<Remedy> = found.into_iter().map(|(_, remedy)| remedy).collect();
-    told.extend(addition(slots, catalog, current, cut, free));
+    told.extend(addition(slots, catalog, current, cuts, free));
     told
 }
 
-/// The kinds of slot in a cut with the names of their slots.
-fn kinds<'a>(slots: &'a [Slot], cut: &Bottleneck) -> Vec<(&'a Need, Vec<String>)> {
+/// The kinds of slot in the cuts with the names of their slots.
+fn kinds<'a>(slots: &'a [Slot], cuts: &[Bottleneck]) -> Vec<(&'a Need, Vec<String>)> {
     let mut kinds: Vec<(&Need, Vec<String>)> = Vec::new();
-    for index in &cut.slots {
+    for index in cuts.iter().flat_map(|cut| &cut.slots) {
         let slot = &slots[*index];
         match kinds.iter_mut().find(|(need, _)| **need == slot.need) {
             Some((_, names)) => names.push(slot.name.clone()),
@@ -139,12 +139,16 @@ fn addition(
     slots: &[Slot],
     catalog: &Catalog,
     current: &BTreeMap<usize, usize>,
-    cut: &Bottleneck,
+    cuts: &[Bottleneck],
     free: impl Fn(usize) -> bool,
 ) -> Option<Remedy> {
     // A slot that names a MAC is not served by any other machine.
-    let open: Vec<&Slot> =
-        cut.slots.iter().map(|i| &slots[*i]).filter(|s| s.need.macs.is_empty()).collect();
+    let open: Vec<&Slot> = cuts
+        .iter()
+        .flat_map(|cut| &cut.slots)
+        .map(|i| &slots[*i])
+        .filter(|s| s.need.macs.is_empty())
+        .collect();
     let largest =
         open.iter().fold(Need::default(), |all, s| all.both(s.need.clone()).unwrap_or_default());
     let known = catalog.offers.len();
@@ -153,7 +157,7 @@ fn addition(
         offers.extend((0..count).map(|n| ideal(&largest, n)));
         let more = Catalog::new(offers);
         // The added ones sort last (see `ideal`), so positions of the known ones stand.
-        if solve(slots, &more, current, |h| h >= known || free(h)).bottleneck.is_none() {
+        if solve(slots, &more, current, |h| h >= known || free(h)).bottlenecks.is_empty() {
             let value = words(&largest);
             let plural = if count == 1 { "" } else { "s" };
             return Some(Remedy {

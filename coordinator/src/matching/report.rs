@@ -41,6 +41,8 @@ pub struct ProvisioningPlan {
     pub fits: bool,
     /// Names this very assignment, for an approval. Empty when it does not fit.
     pub hash: String,
+    /// What is wrong with the spec; empty when accepted.
+    pub problems: Vec<String>,
     pub warnings: Vec<String>,
     pub assignments: Vec<AssignmentReport>,
     pub ineligible: Vec<IneligibleReport>,
@@ -125,6 +127,7 @@ pub fn plan_one(
         Ok(accepted) => accepted,
         Err(rejection) => {
             let summary = rejection.to_string();
+            report.problems = rejection.problems;
             report.explanation = Some(Explanation { summary, ..Explanation::default() });
             return Planned { report, ..Planned::default() };
         }
@@ -139,7 +142,7 @@ pub fn plan_one(
     report.ineligible = ineligible(&catalog, taken);
     let current = standing(provisioning, &accepted.slots, &catalog);
     let solution = solve(&accepted.slots, &catalog, &current, free);
-    let Some(cut) = solution.bottleneck else {
+    if solution.bottlenecks.is_empty() {
         let chosen: Vec<(Slot, Offer)> = (accepted.slots.iter().enumerate())
             .filter_map(|(i, slot)| {
                 Some((slot.clone(), catalog.offers[*solution.assignment.host_of.get(&i)?].clone()))
@@ -149,9 +152,10 @@ pub fn plan_one(
         report.assignments = chosen.iter().map(assignment).collect();
         report.hash = plan_hash(&report.assignments);
         return Planned { report, accepted: Some(accepted), hosts: chosen };
-    };
-    let mut explanation = explain(&accepted.slots, &catalog, &cut, free);
-    explanation.remedies = remedies(&accepted.slots, &catalog, &current, &cut, free);
+    }
+    let cuts = &solution.bottlenecks;
+    let mut explanation = explain(&accepted.slots, &catalog, cuts, free);
+    explanation.remedies = remedies(&accepted.slots, &catalog, &current, cuts, free);
     report.explanation = Some(explanation);
     Planned { report, accepted: Some(accepted), hosts: Vec::new() }
 }

@@ -20,8 +20,8 @@ pub struct Assignment {
 #[derive(Clone, Debug)]
 pub struct Solution {
     pub assignment: Assignment,
-    /// When not all slots are served: the groups that compete, and the hosts that they share.
-    pub bottleneck: Option<Bottleneck>,
+    /// When not all slots are served: who competes for which hosts; no two share a slot or host.
+    pub bottlenecks: Vec<Bottleneck>,
 }
 
 /// A min cut: more slots than hosts that any of them could take (Hall's condition broken).
@@ -57,16 +57,33 @@ pub fn solve(
 ) -> Solution {
     let mut solver = Solver::new(slots, catalog, free);
     solver.keep(current);
-    let mut bottleneck = None;
+    let mut cuts: Vec<Vec<bool>> = Vec::new();
     for group in 0..solver.groups.len() {
         while solver.held[group].len() < solver.groups[group].slots.len() {
             if let Some(cut) = solver.augment(group) {
-                bottleneck.get_or_insert(cut);
+                cuts.push(cut);
                 break;
             }
         }
     }
-    Solution { assignment: solver.name_slots(current), bottleneck }
+    let bottlenecks = apart(cuts).iter().map(|cut| solver.bottleneck(cut)).collect();
+    Solution { assignment: solver.name_slots(current), bottlenecks }
+}
+
+/// Joins cuts that share a group: what is left can be told one by one.
+fn apart(cuts: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
+    let mut joined: Vec<Vec<bool>> = Vec::new();
+    for mut cut in cuts {
+        joined.retain(|other| {
+            let shares = other.iter().zip(&cut).any(|(a, b)| *a && *b);
+            if shares {
+                cut.iter_mut().zip(other).for_each(|(a, b)| *a |= *b);
+            }
+            !shares
+        });
+        joined.push(cut);
+    }
+    joined
 }
 
 impl Solver {
@@ -141,8 +158,8 @@ impl Solver {
     }
 
     /// Gives one more host to `start`, moving others along a shortest path. None = done;
-    /// otherwise the cut that forbids it.
-    fn augment(&mut self, start: usize) -> Option<Bottleneck> {
+    /// otherwise the groups that together have too few hosts.
+    fn augment(&mut self, start: usize) -> Option<Vec<bool>> {
         // Per group: the host through which the search came in, and from which group.
         let mut entered: Vec<Option<(usize, usize)>> = vec![None; self.groups.len()];
         let mut seen = vec![false; self.groups.len()];
@@ -163,7 +180,7 @@ impl Solver {
                 }
             }
         }
-        Some(self.cut(&seen))
+        Some(seen)
     }
 
     /// Walks the path back from a free host: each group takes it and gives the host by which the
@@ -178,7 +195,7 @@ impl Solver {
         }
     }
 
-    fn cut(&self, seen: &[bool]) -> Bottleneck {
+    fn bottleneck(&self, seen: &[bool]) -> Bottleneck {
         let groups = || (0..self.groups.len()).filter(|g| seen[*g]);
         let mut slots: Vec<usize> = groups().flat_map(|g| self.groups[g].slots.clone()).collect();
         let mut hosts: Vec<usize> = groups().flat_map(|g| self.groups[g].hosts.clone()).collect();
@@ -240,7 +257,7 @@ mod tests {
         current: &BTreeMap<usize, usize>,
     ) -> Option<Vec<String>> {
         let solution = solve(slots, catalog, current, |_| true);
-        if solution.bottleneck.is_some() {
+        if !solution.bottlenecks.is_empty() {
             return None;
         }
         let host = |i| catalog.offers[solution.assignment.host_of[&i]].id.name.clone();
@@ -275,8 +292,8 @@ mod tests {
             slot("l1", size(20, "32Gi")),
             slot("s", Need::default()),
         ];
-        let cut = solve(&slots, &catalog, &BTreeMap::new(), |_| true).bottleneck.unwrap();
-        assert_eq!(cut, Bottleneck { slots: vec![0, 1], hosts: vec![0] });
+        let cuts = solve(&slots, &catalog, &BTreeMap::new(), |_| true).bottlenecks;
+        assert_eq!(cuts, [Bottleneck { slots: vec![0, 1], hosts: vec![0] }]);
     }
 
     /// All ways, by brute force.
@@ -331,7 +348,7 @@ mod tests {
             let solution = solve(&slots, &catalog, &current, |_| true);
             let full = solution.assignment.host_of.len() == slots.len();
             prop_assert_eq!(full, possible(&slots, &catalog, &mut vec![false; hosts.len()]));
-            prop_assert_eq!(full, solution.bottleneck.is_none());
+            prop_assert_eq!(full, solution.bottlenecks.is_empty());
             let mut hosts_used: Vec<_> = solution.assignment.host_of.values().collect();
             hosts_used.sort();
             hosts_used.dedup();
@@ -339,9 +356,13 @@ mod tests {
             for (s, h) in &solution.assignment.host_of {
                 prop_assert!(fits(&slots[*s].need, &catalog, *h));
             }
-            if let Some(cut) = solution.bottleneck {
+            let unserved = slots.len() - solution.assignment.host_of.len();
+            let mut proved = 0;
+            for cut in solution.bottlenecks {
                 prop_assert!(cut.slots.len() > cut.hosts.len(), "the cut proves itself");
+                proved += cut.slots.len() - cut.hosts.len();
             }
+            prop_assert_eq!(proved, unserved, "the cuts tell of every slot that is not served");
         }
 
         #[test]
