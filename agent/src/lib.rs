@@ -12,6 +12,7 @@ pub mod journal;
 pub mod leases;
 pub mod link;
 pub mod orders;
+pub mod private;
 pub mod runs;
 pub mod steps;
 pub mod supervisor;

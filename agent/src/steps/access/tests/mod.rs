@@ -1,0 +1,1 @@
+//! Access to a real sshd on loopback, one test for each thing that goes wrong.
