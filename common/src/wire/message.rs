@@ -52,6 +52,8 @@ messages! {
     0x0201 JoinRequest 8 * KIB;
     0x0202 JoinGranted 32 * KIB;
     0x0203 JoinRefused 4 * KIB;
+    // Never sent: the content of a join line.
+    0x0204 JoinLineBody 4 * KIB;
     0x0301 LeaseSnapshot 4096 * KIB;
     0x0302 LeaseDelta 4096 * KIB;
     0x0303 LeaseQuery 16 * KIB;

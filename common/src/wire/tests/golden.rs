@@ -41,6 +41,7 @@ fn the_session_is_as_released() {
 fn joining_is_as_released() {
     check("JoinRequest", &join_request());
     check("JoinGranted", &join_granted());
+    check("JoinLineBody", &join_line());
     let refusals = [
         JoinRefused::Version { min: 1, max: 2 },
         JoinRefused::UnknownSite,

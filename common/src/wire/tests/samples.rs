@@ -83,6 +83,17 @@ pub fn join_granted() -> JoinGranted {
     JoinGranted { certificate: vec![1, 2], ca: vec![3], not_after: 99, clock_ms: 98 }
 }
 
+pub fn join_line() -> JoinLineBody {
+    JoinLineBody {
+        addresses: vec!["192.0.2.7:7443".into()],
+        pins: vec![[5; 32]],
+        secret: SecretBytes(vec![6; 32]),
+        site: "north".into(),
+        issued: 1_796_000_000,
+        expires: 1_796_003_600,
+    }
+}
+
 pub fn entry() -> LeaseEntry {
     LeaseEntry {
         mac: MAC,

@@ -55,3 +55,17 @@ pub enum JoinRefused {
     /// The coordinator could not keep the enrolment.
     Internal { message: String },
 }
+
+/// What a join line holds. Never sent: it is carried to the site by a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JoinLineBody {
+    /// Where the coordinator is reached, `host:port`, tried in this order.
+    pub addresses: Vec<String>,
+    /// SHA-256 of the public keys of authorities that may have certified the coordinator.
+    pub pins: Vec<[u8; 32]>,
+    pub secret: SecretBytes,
+    pub site: String,
+    /// When the line was made and when it ends, seconds since 1970 by the coordinator's clock.
+    pub issued: i64,
+    pub expires: i64,
+}

@@ -18,7 +18,7 @@ pub use hello::{
     BundleReport, ConnectRefused, Heartbeat, Hello, HostReport, RunReport, RunState, Welcome,
 };
 pub use ids::{ObjectId, RunId};
-pub use join::{JoinGranted, JoinRefused, JoinRequest};
+pub use join::{JoinGranted, JoinLineBody, JoinRefused, JoinRequest};
 pub use lease::{
     LeaseDelta, LeaseEntry, LeaseQuery, LeaseReply, LeaseSnapshot, LeaseSource, LeaseState,
 };
