@@ -1,1 +1,30 @@
 //! Runs as the coordinator knows them: events folded into a record, logs, kept on disk.
+//!
+//! `record` and `fold` are pure values and functions; `folder` is the layout on disk; `store` puts
+//! what agents tell into folders and says what is known. Layout, private to the coordinator:
+//!
+//! ```text
+//! STATE/runs/<run id>/record.json    the order in brief and the folded state
+//!                     events.jsonl   every event, one a line; the truth after a restart
+//!                     log            the playbook's log
+//!                     kubeconfig     only until the world of objects has saved it
+//! ```
+
+mod events;
+mod fold;
+mod folder;
+mod lanes;
+mod log;
+mod record;
+mod store;
+
+pub use fold::fold;
+pub use folder::log_path;
+pub use record::{
+    KubeconfigInfo, NodeRecord, Note, OrderSummary, Progress, RunRecord, StepRecord, StepState,
+    TaskFailure,
+};
+pub use store::{RunFacts, RunStore, RunStoreError};
+
+#[cfg(test)]
+mod tests;

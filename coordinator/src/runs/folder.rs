@@ -1,0 +1,120 @@
+//! The folder of one run on the disk: directories 0700, files 0600.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bpa_common::wire::v1::{Event, EventBody, RunId};
+
+use super::log::LogMark;
+use super::record::RunRecord;
+use super::{events, fold};
+use crate::cluster::files;
+
+/// Largest `record.json` that is read.
+const MAX_RECORD: u64 = 64 << 20;
+/// Largest kubeconfig that is taken.
+pub const MAX_KUBECONFIG: u64 = 1 << 20;
+
+/// Where the log of a run is, for those who only want to read it.
+pub fn log_path(state: &Path, run: RunId) -> PathBuf {
+    root(state).join(run.to_string()).join("log")
+}
+
+/// The folder of all runs.
+pub fn root(state: &Path) -> PathBuf {
+    state.join("runs")
+}
+
+/// The folder of one run.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: PathBuf,
+    run: RunId,
+}
+
+/// What a folder holds, at a start.
+#[derive(Debug)]
+pub struct Found {
+    pub record: RunRecord,
+    pub log: LogMark,
+    pub has_kubeconfig: bool,
+    pub unreadable_lines: u64,
+}
+
+impl Folder {
+    /// The folder of this run below `root`; nothing is made.
+    pub fn of(root: &Path, run: RunId) -> Self {
+        Self { path: root.join(run.to_string()), run }
+    }
+
+    /// Makes the folder.
+    pub fn create(&self) -> io::Result<()> {
+        files::private_dir(&self.path)
+    }
+
+    /// The log's file.
+    pub fn log(&self) -> PathBuf {
+        self.path.join("log")
+    }
+
+    fn kubeconfig(&self) -> PathBuf {
+        self.path.join("kubeconfig")
+    }
+
+    fn events(&self) -> PathBuf {
+        self.path.join("events.jsonl")
+    }
+
+    /// Reads all: the order from `record.json`, the state from the events.
+    pub fn read(&self) -> io::Result<Found> {
+        let bytes = files::read_limited(&self.path.join("record.json"), MAX_RECORD)?;
+        let written: Option<RunRecord> = bytes.and_then(|b| serde_json::from_slice(&b).ok());
+        let tail = events::read(&self.events())?;
+        let mut record =
+            written.map(|w| RunRecord { progress: Default::default(), ..w }).unwrap_or_default();
+        for line in tail.lines {
+            if record.site.is_empty() {
+                record.site.clone_from(&line.site);
+            }
+            record = fold(record, &line.into_event(self.run));
+        }
+        Ok(Found {
+            record,
+            log: LogMark::of(&self.log())?,
+            has_kubeconfig: self.kubeconfig().exists(),
+            unreadable_lines: tail.unreadable,
+        })
+    }
+
+    /// Writes `record.json`.
+    pub fn write_record(&self, record: &RunRecord) -> io::Result<()> {
+        files::write_private(&self.path.join("record.json"), &serde_json::to_vec(record)?)
+    }
+
+    /// Keeps events. A kubeconfig's bytes go to their own file first: once its event is on the
+    /// disk it is acknowledged and never comes again.
+    pub fn append(&self, site: &str, list: &[Event], keep_kubeconfig: bool) -> io::Result<bool> {
+        let mut kept = false;
+        for event in list {
+            if let EventBody::Kubeconfig { pem, .. } = &event.body
+                && keep_kubeconfig
+                && pem.0.len() as u64 <= MAX_KUBECONFIG
+            {
+                files::write_private(&self.kubeconfig(), &pem.0)?;
+                kept = true;
+            }
+        }
+        events::append(&self.events(), site, list)?;
+        Ok(kept)
+    }
+
+    /// The kubeconfig's bytes while they wait here.
+    pub fn read_kubeconfig(&self) -> io::Result<Option<Vec<u8>>> {
+        files::read_limited(&self.kubeconfig(), MAX_KUBECONFIG)
+    }
+
+    /// Removes the kubeconfig.
+    pub fn remove_kubeconfig(&self) -> io::Result<()> {
+        files::remove(&self.kubeconfig())
+    }
+}
