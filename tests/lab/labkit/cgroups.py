@@ -96,7 +96,7 @@ def _inherit_cpuset(path: Path) -> None:
             setting.write_text((path.parent / name).read_text())
 
 
-def _tops(lab: str) -> Iterator[Path]:
+def directories(lab: str) -> Iterator[Path]:
     """The lab's directory in every hierarchy, whichever version it was made for."""
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         before, _, after = line.partition(" - ")
@@ -109,7 +109,7 @@ def _tops(lab: str) -> Iterator[Path]:
 def members(lab: str) -> set[int]:
     """The processes in the cgroups of this lab."""
     found: set[int] = set()
-    for top in _tops(lab):
+    for top in directories(lab):
         for directory, _, _ in os.walk(top):
             try:
                 found |= {int(word) for word in Path(directory, "cgroup.procs").read_text().split()}
@@ -120,7 +120,7 @@ def members(lab: str) -> set[int]:
 
 def remove(lab: str, host: str | None = None, limit: float = 3) -> list[Path]:
     """Removes the cgroups of a host, or of the whole lab; returns those that did not go within `limit` s."""
-    left = [top / host if host else top for top in _tops(lab)]
+    left = [top / host if host else top for top in directories(lab)]
     until = time.monotonic() + limit
     while left := [top for top in left if not _removed(top)]:
         if time.monotonic() > until:

@@ -59,8 +59,11 @@ def set_link(lab: Lab, host: Host) -> None:
 
 
 def set_mac(lab: Lab, host: Host) -> None:
-    """Gives the running NIC another MAC; it keeps its address and routes."""
+    """Gives the running NIC another MAC; it keeps its address and routes. The others learn of it at once."""
     run(["ip", "-n", lab.netns(host.name), "link", "set", "eth0", "address", host.current_mac])
+    for part in netns.of_lab(lab.name):
+        if part not in (lab.netns("mgmt"), lab.netns("wan"), lab.netns("lan")):
+            run(["ip", "-n", part, "neigh", "flush", "dev", "eth0"], check=False)
 
 
 def _batch(inside: str | None, lines: list[str]) -> None:

@@ -5,11 +5,11 @@ import time
 from pathlib import Path
 from typing import Protocol
 
-from .. import netns, processes
+from .. import names, netns, processes
 from ..errors import LabError
 from ..model import Lab
 from ..shell import run, spawn
-from . import dnsmasq, isc, kea
+from . import dnsmasq, isc, kea, unconfined
 
 LEASE_SECONDS = 600
 
@@ -42,6 +42,7 @@ def start(lab: Lab) -> None:
     server = _SERVERS[lab.server]
     lab.dhcp_directory.mkdir(mode=0o755, exist_ok=True)
     argv, environment = server.prepare(lab.dhcp_directory, LEASE_SECONDS)
+    argv[0] = unconfined.runnable(argv[0], names.DISKS / lab.name / "bin")
     log = lab.dhcp_directory / "server.out"
     command = ["ip", "netns", "exec", lab.netns("boot"), "env",
                *(f"{key}={value}" for key, value in environment.items()), *argv]
