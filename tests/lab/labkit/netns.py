@@ -85,10 +85,11 @@ def inode(netns: str) -> int | None:
 def of_lab(lab: str) -> list[str]:
     """The namespaces of a lab that stand now."""
     pattern = names.netns_pattern(lab)
-    return sorted(entry for entry in _entries() if pattern.fullmatch(entry))
+    return sorted(entry for entry in entries() if pattern.fullmatch(entry))
 
 
-def _entries() -> list[str]:
+def entries() -> list[str]:
+    """All named namespaces of this machine."""
     try:
         return os.listdir(names.NETNS)
     except FileNotFoundError:

@@ -14,7 +14,8 @@ def inodes(lab: str) -> set[int]:
 
 def find(lab: str, namespaces: Iterable[int] = ()) -> list[str]:
     """Everything that belongs to the lab, in words; `namespaces` are those that it had while it was up."""
-    known = set(namespaces) | inodes(lab)
+    # The kernel gives the number of a dead namespace to the next one: what others have now is not ours.
+    known = (set(namespaces) - _others(lab)) | inodes(lab)
     found = [f"namespace {name}" for name in netns.of_lab(lab)]
     found += [f"directory {root / lab}" for root in (names.RUN, names.DISKS) if (root / lab).exists()]
     found += [f"cgroup {path}" for path in cgroups.directories(lab)]
@@ -27,6 +28,11 @@ def find(lab: str, namespaces: Iterable[int] = ()) -> list[str]:
         if names_lab(line, lab, known):
             found.append(f"mount {line.strip()[:160]}")
     return found
+
+
+def _others(lab: str) -> set[int]:
+    pattern = names.netns_pattern(lab)
+    return {inode for name in netns.entries() if not pattern.fullmatch(name) and (inode := netns.inode(name))}
 
 
 def names_lab(mount: str, lab: str, namespaces: set[int]) -> bool:

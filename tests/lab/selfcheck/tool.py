@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,7 @@ def host_key(site: dict[str, Any], machine: dict[str, Any]) -> str:
 
 def eventually(question, what: str, limit: float = 10) -> None:
     """Asks until the answer is yes, for at most `limit` seconds."""
-    import time
     until = time.monotonic() + limit
     while not question():
         assert time.monotonic() < until, f"{what} did not happen within {limit:.0f} s"
-        time.sleep(0.1)
+        time.sleep(0.02)
