@@ -3,7 +3,9 @@
 //! One small trait, two worlds: a directory of manifests (here) and Kubernetes (next). What a world
 //! can't do it says as a [`WorldError`]; nothing above this room knows which world it is in.
 
+pub mod directory;
 pub mod files;
+pub mod kind;
 mod port;
 mod vault;
 

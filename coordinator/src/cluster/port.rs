@@ -83,6 +83,10 @@ pub enum WorldError {
     NotFound { kind: &'static str, key: ObjectKey },
     #[error("{what} can't be read: {message}")]
     Corrupt { what: String, message: String },
+    #[error(
+        "{path} is in use by another `bpa-coordinator run` (process {pid}); stop that one, or give this one a --state of its own"
+    )]
+    InUse { path: String, pid: String },
 }
 
 /// The world of objects. Each write is idempotent.
