@@ -1,0 +1,56 @@
+//! Booted hosts become a real Kubernetes cluster: all nodes Ready, CoreDNS runs, and the
+//! kubeconfig that came home answers.
+
+use bpa_tests::site::{Options, Site};
+use serde_json::Value;
+
+fn install(name: &str, hosts: &str, spec: &str, nodes: usize) -> Site {
+    let lab = ["--hosts", hosts, "--kind", "node", "--server", "kea"];
+    let site = Site::up(name, &Options { lab: &lab, bundle: "full", ..Options::default() });
+    site.provision("edge-a", spec);
+    site.wait_phase("edge-a", &["Ready"], 400);
+    let list: Value =
+        serde_json::from_str(&site.kubectl("edge-a", &["get", "nodes", "-o", "json"]).ok().out)
+            .unwrap();
+    let ready = list["items"].as_array().unwrap().iter().filter(|node| {
+        node["status"]["conditions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|c| c["type"] == "Ready" && c["status"] == "True")
+    });
+    assert_eq!(ready.count(), nodes, "{list}");
+    let pods = site
+        .kubectl(
+            "edge-a",
+            &["-n", "kube-system", "get", "pods", "-l", "k8s-app=kube-dns", "--no-headers"],
+        )
+        .ok();
+    assert!(pods.out.contains("Running"), "{}", pods.text());
+    site.assert_one_run_ended_once();
+    site
+}
+
+#[test]
+fn one_control_plane_and_two_workers() {
+    let site = install(
+        "s-k8s",
+        "3",
+        "{masters: [{m-1: {}}], workers: [{w: {count: 2}}], deletionPolicy: Reset}",
+        3,
+    );
+    site.ctl(&["delete", "provisioning", "edge-a"]).ok();
+    bpa_tests::wait::until("edge-a to be gone", 180, || match site.status("edge-a") {
+        Err(_) => Ok(()),
+        Ok(status) => Err(status.to_string()),
+    });
+    let left = site.lab.exec("host1", &["pgrep", "-x", "kubelet"]);
+    assert_ne!(left.code, 0, "host1 is clean: {}", left.text());
+    site.provision("edge-b", "{masters: [{m-1: {}}], workers: [{w: {count: 2}}]}");
+    site.wait_phase("edge-b", &["Ready"], 400);
+}
+
+#[test]
+fn three_control_planes() {
+    install("s-k8s3", "3", "{masters: [{m: {count: 3}}]}", 3);
+}

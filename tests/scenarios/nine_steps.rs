@@ -1,0 +1,117 @@
+//! The nine steps, with each DHCP server and each way to ask for hosts.
+
+use bpa_tests::site::{Options, Site};
+
+/// Every condition of a cluster that is there, and a kubeconfig that answers.
+fn assert_ready(site: &Site, name: &str, nodes: usize) {
+    let status = site.wait_phase(name, &["Ready"], 120);
+    assert_eq!(status["nodes"].as_array().map(Vec::len), Some(nodes), "{status}");
+    for condition in [
+        "Accepted",
+        "HostsMatched",
+        "HostsClaimed",
+        "HostsProvisioned",
+        "AddressesKnown",
+        "OrderAccepted",
+        "AccessReady",
+        "PreflightPassed",
+        "Installed",
+        "KubeconfigSaved",
+        "Ready",
+    ] {
+        let found =
+            status["conditions"].as_array().unwrap().iter().find(|c| c["type"] == condition);
+        assert!(
+            found.is_some_and(|c| c["status"] == "True"),
+            "{condition}: {}",
+            status["conditions"]
+        );
+    }
+    let answer = site.kubectl(name, &["get", "--raw", "/readyz"]).ok();
+    assert_eq!(answer.out.trim(), "ok");
+    let path = status["kubeconfigSecret"].as_str().unwrap();
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600, "{path}");
+    let told = site.describe(name);
+    assert!(
+        told.contains(&format!("kubectl --kubeconfig {path}")),
+        "describe names the command:\n{told}"
+    );
+    site.assert_one_run_ended_once();
+}
+
+#[test]
+fn roles_by_mac_with_leases_of_kea() {
+    let site = Site::up("s-mac", &Options::default());
+    let mac = |host: &str| site.lab.get(host).mac.to_uppercase();
+    site.provision("edge-a", &format!(
+        "{{masters: [{{m-1: {{mac-address: '{}'}}}}], workers: [{{w-1: {{mac-address: '{}'}}}}, {{w-2: {{mac-address: '{}'}}}}]}}",
+        mac("host2"), mac("host1"), mac("host3")
+    ));
+    assert_ready(&site, "edge-a", 3);
+    let status = site.status("edge-a").unwrap();
+    let host_of = |n: usize| status["nodes"][n]["host"].as_str().unwrap().to_owned();
+    assert_eq!([host_of(0), host_of(1), host_of(2)], ["host2", "host1", "host3"]);
+    let watch = site.ctl(&["watch", "edge-a"]).ok();
+    assert!(watch.out.contains("Ready"), "{}", watch.text());
+    let log = site.ctl(&["logs", "edge-a"]).ok();
+    assert!(log.out.contains("PLAY RECAP"), "{}", log.text());
+    let claimed = site.get("hosts", "host2").unwrap();
+    assert_eq!(claimed["spec"]["consumerRef"]["name"], "edge-a");
+}
+
+#[test]
+fn roles_by_need_with_leases_of_isc() {
+    let lab = [
+        "--hosts",
+        "3",
+        "--kind",
+        "ns",
+        "--server",
+        "isc",
+        "--host-hw",
+        "host1:cpu=20,memory=8Gi,disk=200Gi",
+    ];
+    let site = Site::up("s-need", &Options { lab: &lab, ..Options::default() });
+    site.provision(
+        "edge-a",
+        "{masters: [{m-1: {cpu: 4, memory: 4Gi}}], workers: [{w-1: {cpu: 20, memory: 8Gi}}]}",
+    );
+    assert_ready(&site, "edge-a", 2);
+    let status = site.status("edge-a").unwrap();
+    assert_eq!(status["nodes"][1]["host"], "host1", "only host1 has 20 CPUs");
+}
+
+#[test]
+fn roles_by_both_with_leases_of_dnsmasq_and_a_sudo_password() {
+    let lab = [
+        "--hosts",
+        "2",
+        "--kind",
+        "ns",
+        "--server",
+        "dnsmasq",
+        "--sudo",
+        "--host-label",
+        "host2:rack=a",
+    ];
+    let site = Site::up("s-both", &Options { lab: &lab, ..Options::default() });
+    let mac = &site.lab.get("host1").mac;
+    site.provision("edge-a", &format!(
+        "{{masters: [{{m-1: {{mac-address: '{mac}', cpu: 4, memory: 4Gi}}}}], workers: [{{w-1: {{hostSelector: {{matchLabels: {{rack: a}}}}}}}}]}}"
+    ));
+    assert_ready(&site, "edge-a", 2);
+}
+
+#[test]
+fn a_lease_that_comes_later_is_waited_for_visibly() {
+    let lab = ["--hosts", "2", "--kind", "ns", "--server", "kea", "--hold", "host2"];
+    let site = Site::up("s-later", &Options { lab: &lab, ..Options::default() });
+    site.provision("edge-a", "{masters: [{m-1: {}}], workers: [{w-1: {}}]}");
+    let message = site.wait_condition("edge-a", "AddressesKnown", "WaitingForLeases", 30);
+    let mac = &site.lab.get("host2").mac;
+    assert!(message.contains("host2") && message.contains(mac.as_str()), "{message}");
+    site.lab.host("host2", &["boot"]);
+    assert_ready(&site, "edge-a", 2);
+}

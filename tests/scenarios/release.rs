@@ -1,0 +1,59 @@
+//! Deleting a Provisioning: Retain keeps the cluster, Reset takes it off the hosts; both free them.
+
+use bpa_tests::site::{Options, Site};
+use bpa_tests::wait::until;
+
+fn site(name: &str) -> Site {
+    Site::up(
+        name,
+        &Options {
+            lab: &["--hosts", "2", "--kind", "ns", "--server", "kea"],
+            ..Options::default()
+        },
+    )
+}
+
+fn wait_gone(site: &Site, name: &str) {
+    until(&format!("{name} to be gone"), 90, || match site.status(name) {
+        Err(_) => Ok(()),
+        Ok(status) => Err(status.to_string()),
+    });
+    for host in ["host1", "host2"] {
+        let host = site.get("hosts", host).unwrap();
+        assert!(host["spec"].get("consumerRef").is_none(), "{}", host["spec"]);
+    }
+}
+
+const WISH: &str = "masters: [{m-1: {}}], workers: [{w-1: {}}]";
+
+#[test]
+fn retain_keeps_the_cluster_and_frees_the_hosts() {
+    let site = site("s-retain");
+    site.provision("edge-a", &format!("{{{WISH}}}"));
+    let status = site.wait_phase("edge-a", &["Ready"], 120);
+    let kubeconfig = status["kubeconfigSecret"].as_str().unwrap().to_owned();
+    site.ctl(&["delete", "provisioning", "edge-a"]).ok();
+    wait_gone(&site, "edge-a");
+    let left = site.lab.exec("host1", &["pgrep", "-x", "kube-apiserver"]);
+    let other = site.lab.exec("host2", &["pgrep", "-x", "kube-apiserver"]);
+    assert!(left.code == 0 || other.code == 0, "the cluster goes on");
+    assert!(std::path::Path::new(&kubeconfig).exists(), "its kubeconfig is kept");
+    assert_eq!(site.runs().len(), 1, "no reset was run");
+}
+
+#[test]
+fn reset_cleans_the_hosts_and_they_make_a_new_cluster() {
+    let site = site("s-reset");
+    site.provision("edge-a", &format!("{{{WISH}, deletionPolicy: Reset}}"));
+    site.wait_phase("edge-a", &["Ready"], 120);
+    site.ctl(&["delete", "provisioning", "edge-a"]).ok();
+    wait_gone(&site, "edge-a");
+    for host in ["host1", "host2"] {
+        let left = site.lab.exec(host, &["pgrep", "-x", "kube-apiserver"]);
+        assert_ne!(left.code, 0, "{host} is clean: {}", left.text());
+    }
+    assert_eq!(site.runs().len(), 2, "an install and a reset");
+    site.provision("edge-b", &format!("{{{WISH}}}"));
+    site.wait_phase("edge-b", &["Ready"], 120);
+    assert_eq!(site.runs().len(), 3);
+}
