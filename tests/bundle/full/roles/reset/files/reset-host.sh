@@ -3,7 +3,10 @@
 set -u
 containerd=/run/containerd/containerd.sock
 
-[ -e "$STATE_DIR" ] || [ -e /etc/kubernetes ] || [ -e /var/lib/etcd ] || exit 0
+was_here=no
+for path in "$STATE_DIR" /etc/kubernetes /var/lib/etcd /etc/sysctl.d/99-kubernetes.conf; do
+  [ -e "$path" ] && was_here=yes
+done
 
 # An install that was cut may still be running here.
 pkill -x kubeadm
@@ -45,7 +48,7 @@ fi
 for directory in /var/lib/kubelet /var/lib/containerd; do
   [ -d $directory ] && find $directory -mindepth 1 -delete
 done
-rm -rf /etc/kubernetes /var/lib/etcd /etc/cni/net.d /opt/cni/bin /var/lib/cni /run/containerd
+rm -rf /etc/kubernetes /var/lib/etcd /etc/cni/net.d /opt/cni/bin /var/lib/cni /run/containerd /var/log/pods /var/log/containers
 rm -f "$BIN_DIR/kubeadm" "$BIN_DIR/kubelet" "$BIN_DIR/kubectl" "$BIN_DIR/bpa-pod-routes"
 rm -f /etc/systemd/system/kubelet.service /etc/systemd/system/bpa-pod-routes.service /etc/systemd/system/bpa-pod-routes.timer
 rm -f /etc/sysctl.d/99-kubernetes.conf /etc/modules-load.d/kubernetes.conf
@@ -55,4 +58,4 @@ systemctl reset-failed kubelet.service containerd.service 2>/dev/null
 
 # Last, so that a reset that was cut is known to be one.
 rm -rf "$STATE_DIR"
-echo removed
+[ $was_here = no ] || echo removed
