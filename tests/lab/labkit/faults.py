@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import shutil
 
 from . import accounts, dhcp, disks, machines, names, nat, netns, network, reach, up
 from .errors import LabError

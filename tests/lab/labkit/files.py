@@ -31,10 +31,10 @@ def bundle_directory(wanted: str) -> Path:
 def _build(builder: Path, wanted: str) -> str:
     # The only command that may take minutes; its progress goes to the user's terminal.
     done = subprocess.run([str(builder), wanted], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-    lines = done.stdout.split("\n")
-    if done.returncode != 0 or not lines[0]:
+    lines = [line for line in done.stdout.splitlines() if line]
+    if done.returncode != 0 or not lines:
         raise LabError(f"`{builder} {wanted}` failed with code {done.returncode}; its messages are above")
-    return [line for line in lines if line][-1]
+    return lines[-1]
 
 
 def start(lab: Lab) -> None:
