@@ -20,14 +20,16 @@ examples:
 def parser() -> argparse.ArgumentParser:
     """All subcommands; each sets `command`."""
     top = argparse.ArgumentParser(
-        prog="lab", description="A site on this one machine: management, NAT, bootstrap host with a DHCP server, hosts.",
+        prog="lab",
+        description="A site on this one machine: management, NAT, bootstrap host with a DHCP server, hosts.",
         epilog=_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _up(commands)
     down = commands.add_parser("down", help="remove a lab, or all, with every trace")
-    down.add_argument("name", nargs="?", help="default: lab")
+    down.add_argument("name", nargs="?", help="default: lab; a name with * stands for all that fit, as in 'test-*'")
     down.add_argument("--all", action="store_true", help="every lab on this machine")
-    for name, text in (("status", "what stands, as it is now"), ("manifests", "BareMetalHosts and HardwareData, as YAML")):
+    for name, text in (("status", "what stands, as it is now"),
+                       ("manifests", "BareMetalHosts and HardwareData, as YAML")):
         command = commands.add_parser(name, help=text)
         command.add_argument("name", nargs="?", default="lab")
         command.add_argument("--json", action="store_true")
@@ -91,9 +93,12 @@ def _faults(commands) -> None:
     wan = commands.add_parser("wan", help="the line between site and management")
     wan.add_argument("name")
     wan.add_argument("action", choices=("cut", "heal", "flush", "rebind", "timeout"),
-                     help="flush: the NAT forgets; rebind: it forgets and takes other ports; timeout: of silent UDP flows")
+                     help="flush: the NAT forgets; rebind: it forgets and takes other ports; "
+                          "timeout: how long it remembers silent UDP flows")
     wan.add_argument("seconds", nargs="?", type=int)
     server = commands.add_parser("dhcp", help="the DHCP server of the bootstrap host")
     server.add_argument("name")
-    server.add_argument("action", choices=("stop", "start", "forget"))
+    server.add_argument("action", choices=("stop", "start", "forget", "move"),
+                        help="forget: the server knows nothing of the host; "
+                             "move: nor will it give the same address again")
     server.add_argument("host", nargs="?")

@@ -1,5 +1,6 @@
 """From parsed arguments to deeds and printed answers."""
 
+import fnmatch
 import json
 import os
 import signal
@@ -54,11 +55,13 @@ def _down(arguments: Namespace) -> None:
     _need_root()
     if arguments.all and arguments.name:
         raise LabError("either the name of a lab or --all, not both")
-    labs = store.known() if arguments.all else [names.check_lab_name(arguments.name or "lab")]
+    pattern = "*" if arguments.all else arguments.name or "lab"
+    labs = ([name for name in store.known() if fnmatch.fnmatchcase(name, pattern)] if "*" in pattern
+            else [names.check_lab_name(pattern)])
     for name in labs:
         print(f"lab {name} is gone" if teardown.remove(name) else f"there is no lab {name}")
-    if arguments.all and not labs:
-        print("there are no labs")
+    if not labs:
+        print("there are no such labs")
 
 
 def _read(name: str) -> Lab:
@@ -146,7 +149,9 @@ def _wan(arguments: Namespace) -> None:
 def _dhcp(arguments: Namespace) -> None:
     _need_root()
     with store.locked(names.check_lab_name(arguments.name)):
-        faults.act_on_dhcp(store.load(arguments.name), arguments.action, arguments.host)
+        lab = store.load(arguments.name)
+        faults.act_on_dhcp(lab, arguments.action, arguments.host)
+        store.save(lab)
 
 
 def _print_json(lab: Lab) -> None:

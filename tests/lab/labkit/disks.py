@@ -9,7 +9,10 @@ from .model import Host, Lab
 
 _GUEST = Path(__file__).resolve().parent.parent / "guest"
 _FILES = {
-    "ns": [("ns-init.sh", "usr/local/sbin/lab-init", 0o755)],
+    "ns": [
+        ("ns-init.sh", "usr/local/sbin/lab-init", 0o755),
+        ("dhclient.conf", "etc/dhcp/dhclient.conf", 0o644),
+    ],
     "node": [
         ("node-setup.sh", "usr/local/sbin/lab-node-setup", 0o755),
         ("node-setup.service", "etc/systemd/system/lab-node-setup.service", 0o644),

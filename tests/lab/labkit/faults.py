@@ -29,7 +29,8 @@ def act_on_host(lab: Lab, host: Host, action: str, argument: str | None, wait: f
     """Carries out one of `HOST_ACTIONS`; `wait` is how long to wait for a booted host, in seconds."""
     needs_argument = action in ("set-password", "set-mac")
     if needs_argument != (argument is not None):
-        raise LabError(f"{action} takes " + ("an argument: " if needs_argument else "no argument: ") + HOST_ACTIONS[action])
+        number = "an" if needs_argument else "no"
+        raise LabError(f"{action} takes {number} argument: {HOST_ACTIONS[action]}")
     if action in ("power-on", "boot"):
         machines.power_on(lab, [host])
     elif action == "power-off":
@@ -91,13 +92,15 @@ def act_on_wan(lab: Lab, action: str, seconds: int | None) -> None:
 
 
 def act_on_dhcp(lab: Lab, action: str, host: str | None) -> None:
-    """stop, start, forget."""
+    """stop, start, forget, move."""
     if action == "stop":
         dhcp.stop(lab)
     elif action == "start":
         dhcp.start(lab)
     elif host is None:
-        raise LabError(f"say which host the server shall forget: `lab dhcp {lab.name} forget host1`")
+        raise LabError(f"say which host: `lab dhcp {lab.name} {action} host1`")
+    elif action == "move":
+        dhcp.move(lab, lab.host(host).current_mac)
     else:
         dhcp.forget(lab, lab.host(host).current_mac)
 

@@ -41,8 +41,9 @@ def start(lab: Lab) -> None:
     """Serves the bundle's files inside the bootstrap namespace and waits until it answers."""
     directory = Path(lab.bundle) / "files"
     log = lab.directory / "files.log"
-    pid = spawn(["ip", "netns", "exec", lab.netns("boot"), "env", f"PYTHONPATH={_TOOLS}", sys.executable, "-B", "-m",
-                 "labkit.files", str(directory), names.BOOT_ADDRESS, str(names.FILES_PORT), str(lab.directory) + "/"], log)
+    server = [sys.executable, "-B", "-m", "labkit.files", str(directory), names.BOOT_ADDRESS, str(names.FILES_PORT),
+              f"{lab.directory}/"]
+    pid = spawn(["ip", "netns", "exec", lab.netns("boot"), "env", f"PYTHONPATH={_TOOLS}", *server], log)
     until = time.monotonic() + 10
     while True:
         with netns.make_socket(lab.netns("boot")) as probe:

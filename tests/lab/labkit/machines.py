@@ -59,7 +59,8 @@ def need_init(lab: Lab, host: Host) -> int:
     """The host's pid 1, or the advice to switch it on."""
     init = init_of(lab, host)
     if init is None:
-        raise LabError(f"{host.name} of lab {lab.name} is off: start it with `lab host {lab.name} {host.name} power-on`")
+        raise LabError(f"{host.name} of lab {lab.name} is off: "
+                       f"start it with `lab host {lab.name} {host.name} power-on`")
     return init
 
 

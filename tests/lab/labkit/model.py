@@ -61,6 +61,8 @@ class Lab:
     bundle: str | None = None
     # How often the NAT has been given other ports.
     rebinds: int = 0
+    # Addresses that the DHCP server gives to nobody any more.
+    retired: list[str] = field(default_factory=list)
     # False until `up` has finished: a lab that was interrupted stays false.
     complete: bool = False
     hosts: list[Host] = field(default_factory=list)
@@ -97,7 +99,7 @@ class Lab:
             },
             "hosts": [host.to_json(self.name) for host in self.hosts],
             "client": self.client, "base": self.base, "bundle": self.bundle,
-            "rebinds": self.rebinds, "complete": self.complete,
+            "rebinds": self.rebinds, "retired": self.retired, "complete": self.complete,
         }
 
     @staticmethod
@@ -105,4 +107,5 @@ class Lab:
         return Lab(
             name=data["name"], kind=data["kind"], server=data["server"], client=data["client"],
             base=data["base"], bundle=data["bundle"], rebinds=data["rebinds"], complete=data["complete"],
+            retired=data["retired"],
             hosts=[Host.from_json(host) for host in data["hosts"]])

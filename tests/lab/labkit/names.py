@@ -19,6 +19,19 @@ BOOT_WAN_ADDRESS = "10.79.0.2"
 WAN_GATEWAY = "10.79.0.1"
 FILES_PORT = 8081
 
+
+def pool_ranges(retired: list[str]) -> list[tuple[str, str]]:
+    """The address pool as first and last addresses, with the retired ones left out."""
+    first, last = (int(address.rpartition(".")[2]) for address in POOL)
+    gone = sorted({int(address.rpartition(".")[2]) for address in retired})
+    ranges = []
+    for end in [*(number for number in gone if first <= number <= last), last + 1]:
+        if first < end:
+            ranges.append((f"{LAN_PREFIX}.{first}", f"{LAN_PREFIX}.{end - 1}"))
+        first = end + 1
+    return ranges
+
+
 PARTS = ("mgmt", "wan", "boot", "lan")
 
 

@@ -75,10 +75,11 @@ def load(name: str) -> Lab:
 
 def known() -> list[str]:
     """The names of all labs, half-made ones included."""
-    found = {path.name for root in (names.RUN, names.DISKS) if root.is_dir() for path in root.iterdir() if path.is_dir()}
-    return sorted(found)
+    roots = [root for root in (names.RUN, names.DISKS) if root.is_dir()]
+    return sorted({path.name for root in roots for path in root.iterdir() if path.is_dir()})
 
 
 def _no_lab(name: str) -> LabError:
     others = ", ".join(known())
-    return LabError(f"there is no lab `{name}`" + (f"; there are: {others}" if others else "; make one with `lab up`"))
+    advice = f"there are: {others}" if others else "make one with `lab up`"
+    return LabError(f"there is no lab `{name}`; {advice}")

@@ -15,19 +15,31 @@ def inodes(lab: str) -> set[int]:
 def find(lab: str, namespaces: Iterable[int] = ()) -> list[str]:
     """Everything that belongs to the lab, in words; `namespaces` are those that it had while it was up."""
     # The kernel gives the number of a dead namespace to the next one: what others have now is not ours.
-    known = (set(namespaces) - _others(lab)) | inodes(lab)
+    others = _others(lab)
+    known = (set(namespaces) - others) | inodes(lab)
     found = [f"namespace {name}" for name in netns.of_lab(lab)]
     found += [f"directory {root / lab}" for root in (names.RUN, names.DISKS) if (root / lab).exists()]
     found += [f"cgroup {path}" for path in cgroups.directories(lab)]
     places = tuple(f"{root / lab}/" for root in (names.RUN, names.DISKS))
-    for process in processes.living():
+    living = list(processes.living())
+    # Services of another lab's node may be in a namespace without a name that has such a number.
+    foreign = {_pid_space(process.pid) for process in living if process.is_host_init and process.network in others}
+    for process in living:
         words = processes.command_line(process.pid)
-        if process.network in known or any(word.startswith(places) for word in words):
+        if any(word.startswith(places) for word in words) or (
+                process.network in known and _pid_space(process.pid) not in foreign):
             found.append(f"process {process.pid} {' '.join(words)[:80]}")
     for line in _all_mounts():
         if names_lab(line, lab, known):
             found.append(f"mount {line.strip()[:160]}")
     return found
+
+
+def _pid_space(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:
+        return ""
 
 
 def _others(lab: str) -> set[int]:

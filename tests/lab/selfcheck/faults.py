@@ -13,9 +13,9 @@ def checks() -> dict:
         "hosts lose power, cable, ssh, python, password": _losses,
         "a swapped machine answers with another MAC": _swapped,
         "a host that comes later gets its lease": _later,
-        "kea forgets a lease": lambda name: _forgotten(name, "kea"),
-        "isc forgets a lease": lambda name: _forgotten(name, "isc"),
-        "dnsmasq forgets a lease": lambda name: _forgotten(name, "dnsmasq"),
+        "kea forgets a lease and moves it": lambda name: _forgotten(name, "kea"),
+        "isc forgets a lease and moves it": lambda name: _forgotten(name, "isc"),
+        "dnsmasq forgets a lease and moves it": lambda name: _forgotten(name, "dnsmasq"),
     }
 
 
@@ -85,3 +85,6 @@ def _forgotten(name: str, server: str) -> None:
     assert kept["mac"] in leases.read_text()
     again = json.loads(tool.lab("host", name, "host1", "reboot", "--json"))
     assert again["up"]
+    tool.lab("dhcp", name, "move", "host1")
+    moved = json.loads(tool.lab("host", name, "host1", "reboot", "--json"))
+    assert moved["up"] and moved["address"] not in (again["address"], kept["address"]), moved

@@ -110,8 +110,9 @@ def _pipe(name: str) -> None:
 
 def _explained(name: str) -> None:
     tool.up(name, "--hosts", "0")
-    for words, says in ((["up", name], "already"), (["up", "Bad_Name"], "small letters"), (["status", f"{name}x"], "no lab"),
-                        (["up", f"{name}x", "--host-hw", "host9:cpu=1"], "no host"), (["exec", name, "moon", "--", "true"], "moon"),
+    for words, says in ((["up", name], "already"), (["up", "Bad_Name"], "small letters"),
+                        (["status", f"{name}x"], "no lab"), (["exec", name, "moon", "--", "true"], "moon"),
+                        (["up", f"{name}x", "--host-hw", "host9:cpu=1"], "no host"),
                         (["host", name, "host1", "boot"], "no host"), (["up", f"{name}x", "--memory", "much"], "8Gi"),
                         (["dhcp", name, "start"], "runs already"), (["down", f"{name}x", "--all"], "not both")):
         text = tool.lab(*words, expect=1)

@@ -50,8 +50,8 @@ def _run(number: int, name: str, check: Check) -> bool:
         problem += f"\nlab down failed: {down.stderr}"
     if left := _left(lab, namespaces):
         problem += "\nleft behind: " + "; ".join(left)
-    print(f"{'FAILED' if problem else 'ok':6} {name} ({time.monotonic() - started:.1f} s){problem and chr(10) + problem}",
-          flush=True)
+    result = "FAILED" if problem else "ok"
+    print(f"{result:6} {name} ({time.monotonic() - started:.1f} s)" + (f"\n{problem}" if problem else ""), flush=True)
     return not problem
 
 

@@ -34,7 +34,8 @@ def in_netns(netns: str, *argv: str, expect: int = 0, timeout: float = 30) -> st
     """Runs a command in a namespace, as our own programs are run there."""
     done = subprocess.run(["ip", "netns", "exec", netns, *argv], stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=timeout)
-    assert done.returncode == expect, f"`{' '.join(argv)}` in {netns} ended with {done.returncode}: {done.stderr[-600:]}"
+    assert done.returncode == expect, (
+        f"`{' '.join(argv)}` in {netns} ended with {done.returncode}: {done.stderr[-600:]}")
     return done.stdout
 
 

@@ -8,6 +8,7 @@ from labkit.dhcp import dnsmasq, isc, kea, unconfined
 
 MAC = "52:54:00:77:00:01"
 OTHER = "52:54:00:77:00:02"
+POOL = [("10.77.0.50", "10.77.0.59"), ("10.77.0.61", "10.77.0.99")]
 
 ISC = f"""\
 authoring-byte-order little-endian;
@@ -60,22 +61,28 @@ class Forgetting(unittest.TestCase):
 
 class Configurations(unittest.TestCase):
     def test_kea_keeps_leases_where_the_lab_says_and_answers_on_a_socket(self):
-        config = kea.config(Path("/x"), 600, "/hook.so")["Dhcp4"]
+        config = kea.config(Path("/x"), 600, POOL, "/hook.so")["Dhcp4"]
         self.assertEqual(config["lease-database"]["name"], "/x/kea-leases4.csv")
         self.assertEqual(config["control-socket"]["socket-name"], "/x/kea.sock")
         self.assertEqual(config["hooks-libraries"], [{"library": "/hook.so"}])
-        self.assertEqual(kea.config(Path("/x"), 600, None)["Dhcp4"]["hooks-libraries"], [])
+        self.assertEqual(kea.config(Path("/x"), 600, POOL, None)["Dhcp4"]["hooks-libraries"], [])
 
     def test_nobody_pings_before_an_offer(self):
-        self.assertIn("ping-check false;", isc.config(600))
+        self.assertIn("ping-check false;", isc.config(600, POOL))
         with tempfile.TemporaryDirectory() as directory:
-            self.assertIn("--no-ping", dnsmasq.prepare(Path(directory), 600)[0])
+            self.assertIn("--no-ping", dnsmasq.prepare(Path(directory), 600, POOL)[0])
 
     def test_each_command_starts_with_its_program(self):
         with tempfile.TemporaryDirectory() as directory:
             for server in (kea, isc, dnsmasq):
-                argv, _ = server.prepare(Path(directory), 600)
+                argv, _ = server.prepare(Path(directory), 600, POOL)
                 self.assertEqual(argv[0], server.PROGRAM)
+
+
+    def test_all_ranges_are_served(self):
+        pools = kea.config(Path("/x"), 600, POOL, None)["Dhcp4"]["subnet4"][0]["pools"]
+        self.assertEqual(pools, [{"pool": "10.77.0.50 - 10.77.0.59"}, {"pool": "10.77.0.61 - 10.77.0.99"}])
+        self.assertIn("  range 10.77.0.50 10.77.0.59;\n  range 10.77.0.61 10.77.0.99;\n", isc.config(600, POOL))
 
 
 class Confinement(unittest.TestCase):

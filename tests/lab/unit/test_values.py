@@ -34,6 +34,15 @@ class Names(unittest.TestCase):
             with self.assertRaises(LabError, msg=bad):
                 names.host_number(bad)
 
+    def test_retired_addresses_leave_gaps_in_the_pool(self):
+        def ranges(*retired: int) -> list[tuple[str, str]]:
+            found = names.pool_ranges([f"10.77.0.{number}" for number in retired])
+            return [(first[8:], last[8:]) for first, last in found]
+        self.assertEqual(ranges(), [("50", "200")])
+        self.assertEqual(ranges(60, 61), [("50", "59"), ("62", "200")])
+        self.assertEqual(ranges(50, 200), [("51", "199")])
+        self.assertEqual(ranges(1, 201), [("50", "200")])
+
     def test_macs_are_read_in_either_form(self):
         self.assertEqual(names.check_mac("52-54-00-AA-00-01"), "52:54:00:aa:00:01")
         for bad in ("", "52:54:00:aa:00", "53:54:00:aa:00:01", "zz:54:00:aa:00:01", "52:54:00:aa:00:01:02"):

@@ -1,5 +1,6 @@
 """The DHCP server of the bootstrap host: one of three, started in its namespace, asked to forget."""
 
+import re
 import signal
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ from ..shell import run, spawn
 from . import dnsmasq, isc, kea, unconfined
 
 LEASE_SECONDS = 600
+_ADDRESS = re.compile(rf"\b{re.escape(names.LAN_PREFIX)}\.[0-9]+\b")
 
 
 class Server(Protocol):
@@ -19,7 +21,8 @@ class Server(Protocol):
     PROGRAM: str
     LEASES: str
 
-    def prepare(self, directory: Path, lease_seconds: int) -> tuple[list[str], dict[str, str]]:
+    def prepare(self, directory: Path, lease_seconds: int,
+                ranges: list[tuple[str, str]]) -> tuple[list[str], dict[str, str]]:
         """Writes the configuration; returns the command and its additional environment."""
 
     def without(self, leases: str, mac: str) -> str:
@@ -41,7 +44,7 @@ def start(lab: Lab) -> None:
         raise LabError(f"the DHCP server of lab {lab.name} runs already")
     server = _SERVERS[lab.server]
     lab.dhcp_directory.mkdir(mode=0o755, exist_ok=True)
-    argv, environment = server.prepare(lab.dhcp_directory, LEASE_SECONDS)
+    argv, environment = server.prepare(lab.dhcp_directory, LEASE_SECONDS, names.pool_ranges(lab.retired))
     argv[0] = unconfined.runnable(argv[0], names.DISKS / lab.name / "bin")
     log = lab.dhcp_directory / "server.out"
     command = ["ip", "netns", "exec", lab.netns("boot"), "env",
@@ -80,6 +83,22 @@ def forget(lab: Lab, mac: str) -> None:
                         errors="surrogateescape")
     if was_running:
         start(lab)
+
+
+def move(lab: Lab, mac: str) -> list[str]:
+    """Forgets this MAC and retires its addresses, so that its host gets another one; returns the old ones."""
+    was_running = running(lab)
+    if was_running:
+        stop(lab)
+    path = lease_path(lab)
+    text = path.read_text(errors="surrogateescape") if path.exists() else ""
+    left = _SERVERS[lab.server].without(text, mac)
+    addresses = set(_ADDRESS.findall(text)) - set(_ADDRESS.findall(left))
+    path.write_text(left, errors="surrogateescape")
+    lab.retired = sorted({*lab.retired, *addresses})
+    if was_running:
+        start(lab)
+    return sorted(addresses)
 
 
 def _pids(lab: Lab) -> list[int]:

@@ -8,13 +8,13 @@ PROGRAM = "dnsmasq"
 LEASES = "dnsmasq.leases"
 
 
-def prepare(directory: Path, lease_seconds: int) -> tuple[list[str], dict[str, str]]:
+def prepare(directory: Path, lease_seconds: int, ranges: list[tuple[str, str]]) -> tuple[list[str], dict[str, str]]:
     (directory / LEASES).touch()
-    first, last = names.POOL
     # Without --no-ping each new address would wait three seconds for an answer that never comes.
     return [PROGRAM, "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--interface=eth0",
             "--bind-interfaces", "--except-interface=lo", "--user=root", "--no-ping", "--dhcp-authoritative",
-            f"--dhcp-leasefile={directory / LEASES}", f"--dhcp-range={first},{last},255.255.255.0,{lease_seconds}",
+            f"--dhcp-leasefile={directory / LEASES}",
+            *(f"--dhcp-range={first},{last},255.255.255.0,{lease_seconds}" for first, last in ranges),
             f"--dhcp-option=option:router,{names.BOOT_ADDRESS}", "--dhcp-option=option:dns-server", "--log-dhcp",
             f"--log-facility={directory / 'dnsmasq.log'}", f"--pid-file={directory / 'dnsmasq.pid'}"], {}
 

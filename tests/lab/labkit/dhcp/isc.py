@@ -8,7 +8,7 @@ PROGRAM = "dhcpd"
 LEASES = "dhcpd.leases"
 
 
-def config(lease_seconds: int) -> str:
+def config(lease_seconds: int, ranges: list[tuple[str, str]]) -> str:
     """The configuration of a small site; a ping check would delay each new lease by a second."""
     return (
         "authoritative;\n"
@@ -16,14 +16,14 @@ def config(lease_seconds: int) -> str:
         f"default-lease-time {lease_seconds};\n"
         f"max-lease-time {lease_seconds};\n"
         f"subnet {names.LAN_PREFIX}.0 netmask 255.255.255.0 {{\n"
-        f"  range {names.POOL[0]} {names.POOL[1]};\n"
+        + "".join(f"  range {first} {last};\n" for first, last in ranges) +
         f"  option routers {names.BOOT_ADDRESS};\n"
         "}\n")
 
 
-def prepare(directory: Path, lease_seconds: int) -> tuple[list[str], dict[str, str]]:
+def prepare(directory: Path, lease_seconds: int, ranges: list[tuple[str, str]]) -> tuple[list[str], dict[str, str]]:
     path = directory / "dhcpd.conf"
-    path.write_text(config(lease_seconds))
+    path.write_text(config(lease_seconds, ranges))
     (directory / LEASES).touch()
     # A stale pid that is in use again would make it believe that it runs already.
     pid_file = directory / "dhcpd.pid"

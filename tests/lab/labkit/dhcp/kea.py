@@ -15,7 +15,7 @@ _SOCKET = "kea.sock"
 _HOOK = "/usr/lib/*/kea/hooks/libdhcp_lease_cmds.so"
 
 
-def config(directory: Path, lease_seconds: int, hook: str | None) -> dict[str, Any]:
+def config(directory: Path, lease_seconds: int, ranges: list[tuple[str, str]], hook: str | None) -> dict[str, Any]:
     """The configuration of a small site."""
     return {"Dhcp4": {
         "interfaces-config": {"interfaces": ["eth0"], "dhcp-socket-type": "raw"},
@@ -26,7 +26,7 @@ def config(directory: Path, lease_seconds: int, hook: str | None) -> dict[str, A
         "authoritative": True,
         "subnet4": [{
             "id": 1, "subnet": f"{names.LAN_PREFIX}.0/24",
-            "pools": [{"pool": f"{names.POOL[0]} - {names.POOL[1]}"}],
+            "pools": [{"pool": f"{first} - {last}"} for first, last in ranges],
             "option-data": [{"name": "routers", "data": names.BOOT_ADDRESS}],
         }],
         "loggers": [{"name": "kea-dhcp4", "severity": "INFO",
@@ -34,10 +34,10 @@ def config(directory: Path, lease_seconds: int, hook: str | None) -> dict[str, A
     }}
 
 
-def prepare(directory: Path, lease_seconds: int) -> tuple[list[str], dict[str, str]]:
+def prepare(directory: Path, lease_seconds: int, ranges: list[tuple[str, str]]) -> tuple[list[str], dict[str, str]]:
     hooks = glob.glob(_HOOK)
     path = directory / "kea.json"
-    path.write_text(json.dumps(config(directory, lease_seconds, hooks[0] if hooks else None), indent=2))
+    path.write_text(json.dumps(config(directory, lease_seconds, ranges, hooks[0] if hooks else None), indent=2))
     # A server that was killed leaves its socket and its pid behind and then refuses to start.
     for stale in (directory / _SOCKET, *directory.glob("*.pid")):
         stale.unlink(missing_ok=True)
