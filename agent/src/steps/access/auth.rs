@@ -56,17 +56,18 @@ pub(super) async fn with_credential(
     let Some(password) = &credential.password else {
         return Err(Problem::KeyRefused { user, origin });
     };
+    let taken = offered.iter().map(<&str>::from).collect::<Vec<_>>().join(", ");
     let verdict = if offered.contains(&MethodKind::Password) {
-        with_password(line, &user, password).await?
+        Some(with_password(line, &user, password).await?)
     } else if offered.contains(&MethodKind::KeyboardInteractive) {
         with_questions(line, &user, password).await?
     } else {
-        let taken = offered.iter().map(<&str>::from).collect::<Vec<_>>().join(", ");
-        return Err(Problem::PasswordNotTaken { user, origin, taken });
+        None
     };
     match verdict {
-        Verdict::In => Ok(()),
-        Verdict::Refused(_) => Err(Problem::WrongPassword { user, origin }),
+        Some(Verdict::In) => Ok(()),
+        Some(Verdict::Refused(_)) => Err(Problem::WrongPassword { user, origin }),
+        None => Err(Problem::PasswordNotTaken { user, origin, taken }),
     }
 }
 
@@ -80,19 +81,21 @@ async fn with_password(
     verdict(line, user, result)
 }
 
-/// Keyboard-interactive: every question that hides the answer is taken for the password.
+/// Keyboard-interactive: every question that hides the answer is taken for the password. None when
+/// the server refuses without having asked anything, as one without PAM does.
 async fn with_questions(
     line: &mut Line,
     user: &str,
     password: &SecretString,
-) -> Result<Verdict, Problem> {
+) -> Result<Option<Verdict>, Problem> {
+    let mut asked = false;
     let start = line.handle.authenticate_keyboard_interactive_start(user, None::<String>);
     let mut reply = timeout(LIMIT, start).await.map_err(|_| slow())?;
     for _ in 0..ROUNDS {
         let prompts = match reply {
-            Ok(Reply::Success) => return Ok(Verdict::In),
+            Ok(Reply::Success) => return Ok(Some(Verdict::In)),
             Ok(Reply::Failure { remaining_methods, .. }) => {
-                return Ok(Verdict::Refused(remaining_methods.to_vec()));
+                return Ok(asked.then(|| Verdict::Refused(remaining_methods.to_vec())));
             }
             Ok(Reply::InfoRequest { prompts, .. }) => prompts,
             Err(error) => return Err(ended(line, user, &error.to_string())),
@@ -100,12 +103,13 @@ async fn with_questions(
         if prompts.iter().any(|p| p.prompt.to_ascii_lowercase().contains("new password")) {
             return Err(Problem::PasswordExpired { user: user.to_owned() });
         }
+        asked |= !prompts.is_empty();
         let answer = |echo| if echo { String::new() } else { password.expose_secret().to_owned() };
         let answers = prompts.iter().map(|p| answer(p.echo)).collect();
         let next = line.handle.authenticate_keyboard_interactive_respond(answers);
         reply = timeout(LIMIT, next).await.map_err(|_| slow())?;
     }
-    Ok(Verdict::Refused(Vec::new()))
+    Ok(Some(Verdict::Refused(Vec::new())))
 }
 
 fn verdict(

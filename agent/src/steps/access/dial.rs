@@ -139,8 +139,10 @@ mod tests {
 
     #[test]
     fn the_kind_of_the_pinned_key_is_asked_for_first() {
-        let key = "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBJZbTMbtAjwZpO45ezKCTgrD3v2h3vq4AgqfQMNPUHhv4hcRZ9RFiuBqiCvoCFQLD4Dn5Pwzmv7lnR+1IAEsVCc=";
-        let Ok(key) = PublicKey::from_openssh(key) else { return };
+        let dir = tempfile::tempdir().unwrap();
+        crate::steps::access::testing::make_host_key(&dir.path().join("k"), "ecdsa");
+        let text = std::fs::read_to_string(dir.path().join("k.pub")).unwrap();
+        let key = PublicKey::from_openssh(&text).unwrap();
         let first = config(Some(&key)).preferred.key[0].clone();
         assert_eq!(first, Algorithm::Ecdsa { curve: EcdsaCurve::NistP256 });
         assert_eq!(config(None).preferred.key[0], Algorithm::Ed25519);

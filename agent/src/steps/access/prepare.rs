@@ -157,7 +157,8 @@ impl<'a> Attempt<'a> {
     }
 
     fn session(&self, line: Line) -> Session {
-        Session { handle: line.handle, witness: line.witness, cancel: self.cancel.clone() }
+        let (user, cancel) = (self.user.clone(), self.cancel.clone());
+        Session { handle: line.handle, witness: line.witness, user, cancel }
     }
 
     /// With the credentials, once: who are you, and here is our key.

@@ -21,8 +21,8 @@ impl std::fmt::Display for Progress {
             Self::Waiting { why, waited, limit } => write!(
                 f,
                 "waiting for SSH: {why} ({} s of at most {} s)",
-                waited.as_secs(),
-                limit.as_secs()
+                seconds(waited),
+                seconds(limit)
             ),
             Self::KeyInstalled { user, origin } => {
                 write!(f, "the site's key was installed for {user} (credentials: {origin})")
@@ -36,4 +36,8 @@ impl std::fmt::Display for Progress {
             ),
         }
     }
+}
+
+fn seconds(time: &Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_millis() >= 500)
 }

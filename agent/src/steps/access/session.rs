@@ -43,6 +43,7 @@ impl Output {
 pub struct Session {
     pub(super) handle: Handle<Guard>,
     pub(super) witness: Witness,
+    pub(super) user: String,
     pub(super) cancel: CancellationToken,
 }
 
@@ -53,6 +54,11 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
+    /// The account.
+    pub(crate) fn user(&self) -> &str {
+        &self.user
+    }
+
     /// Runs a command through the account's shell. `what` names it in errors, which never repeat the
     /// command itself.
     pub(crate) async fn run(&self, what: &str, command: &str) -> Result<Output, Problem> {

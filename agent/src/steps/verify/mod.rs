@@ -37,8 +37,7 @@ pub(crate) async fn check(session: &Session, target: &NodeTarget) -> Result<(), 
 async fn read(session: &Session) -> Result<Identity, Problem> {
     let output = session.script("asking the machine who it is", SCRIPT, &[]).await?;
     if output.stderr.contains("password has expired") {
-        let user = String::from("this account");
-        return Err(Problem::PasswordExpired { user });
+        return Err(Problem::PasswordExpired { user: session.user().to_owned() });
     }
     Identity::parse(&output.stdout).ok_or_else(|| Problem::NoIdentity { found: output.complaint() })
 }
