@@ -17,6 +17,8 @@ from .model import Host, Lab
 def main(argv: list[str]) -> int:
     """Runs one command; the result is the exit code."""
     arguments = parser().parse_args(argv)
+    # Where root came by `su` alone, its path lacks the programs of an administrator.
+    os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
@@ -29,6 +31,11 @@ def main(argv: list[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 141
+    except OSError as problem:
+        place = f" ({problem.filename})" if problem.filename else ""
+        print(f"lab: the machine refused: {problem.strerror or problem}{place}; is its disk full, are you root?",
+              file=sys.stderr)
+        return 1
 
 
 def _interrupt(number: int, frame: object) -> None:
@@ -91,7 +98,7 @@ def _list(arguments: Namespace) -> None:
         return
     for lab in labs:
         print(f"{lab['name']:20} {lab['hosts']:3} hosts of kind {lab['kind']}, {lab['server']}" if lab["complete"]
-              else f"{lab['name']:20} half made: `lab down {lab['name']}`")
+              else f"{lab['name']:20} being made, or left half made: `lab down {lab['name']}` removes it")
 
 
 def _manifests(arguments: Namespace) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 import signal
 from argparse import Namespace
 
@@ -9,6 +10,8 @@ from . import baseroot, cgroups, dhcp, files, machines, names, nat, network, rea
 from .errors import LabError
 from .hardware import Hardware
 from .model import Host, Lab
+
+_PROGRAMS = ("ip", "nft", "conntrack", "nsenter", "unshare", "openssl")
 
 
 def make(wishes: Namespace, say) -> Lab:
@@ -18,6 +21,8 @@ def make(wishes: Namespace, say) -> Lab:
     if wishes.bundle:
         lab.bundle = str(files.bundle_directory(wishes.bundle))
     lab.base = str(baseroot.base_root())
+    if "," in lab.base or ":" in lab.base:
+        raise LabError(f"{lab.base} can't be mounted as it has a comma or colon in its name: set BPA_CACHE elsewhere")
     store.claim(lab.name)
     try:
         with store.locked(lab.name):
@@ -77,16 +82,20 @@ def _pairs(settings: list[str]) -> list[tuple[str, str]]:
 def _check_machine(lab: Lab) -> None:
     if os.geteuid() != 0:
         raise LabError("only root can make namespaces: run it again with sudo")
-    dhcp.check_program(lab.server)
+    programs = [*_PROGRAMS, dhcp.program(lab.server)]
     if lab.kind == "node":
         cgroups.layout()
-    if "," in lab.base or ":" in lab.base:
-        raise LabError(f"{lab.base} can't be mounted as it has a comma or colon in its name: set BPA_CACHE elsewhere")
+        programs.append("systemd-nspawn")
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        raise LabError(f"these programs are not on this machine: {', '.join(missing)}; run tests/setup as root")
 
 
 def _build(lab: Lab, wishes: Namespace, say) -> None:
     store.save(lab)
     names.DISKS.mkdir(mode=0o711, parents=True, exist_ok=True)
+    # A lab that was up when the machine was switched off has left its disks, and only them.
+    shutil.rmtree(names.DISKS / lab.name, ignore_errors=True)
     (names.DISKS / lab.name).mkdir(mode=0o711)
     network.build_site(lab)
     if wishes.nat_timeout:
