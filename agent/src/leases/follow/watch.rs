@@ -1,0 +1,85 @@
+//! Tells that something happened to a followed file. Folders are watched, not files: a server may
+//! replace its file. What is missed here, the slow poll finds.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use notify::event::{AccessKind, AccessMode};
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use tokio::sync::Notify;
+
+/// Watches the folders of some files.
+pub struct Watch {
+    /// None where the system has no watches left: then only the poll looks.
+    watcher: Option<RecommendedWatcher>,
+    folders: HashMap<PathBuf, Option<(u64, u64)>>,
+}
+
+impl Watch {
+    /// Watches the folders of these files, and of the files that they are links to.
+    pub fn new(files: &[PathBuf], wake: Arc<Notify>) -> Self {
+        let resolved = files.iter().filter_map(|f| f.canonicalize().ok());
+        let all: Vec<PathBuf> = files.iter().cloned().chain(resolved).collect();
+        let names: Vec<OsString> =
+            all.iter().filter_map(|f| f.file_name().map(OsString::from)).collect();
+        let heard = move |event: notify::Result<notify::Event>| {
+            if event.map_or(true, |event| concerns(&event, &names)) {
+                wake.notify_one();
+            }
+        };
+        let watcher = notify::recommended_watcher(heard)
+            .inspect_err(|error| tracing::warn!(%error, "lease files are polled: no file watch"))
+            .ok();
+        let folders = all.iter().map(|f| (folder(f), None)).collect();
+        let mut watch = Self { watcher, folders };
+        watch.refresh();
+        watch
+    }
+
+    /// Watches folders that have come since, or were replaced.
+    pub fn refresh(&mut self) {
+        let Some(watcher) = &mut self.watcher else { return };
+        for (folder, watched) in &mut self.folders {
+            let now = std::fs::metadata(&folder).ok().map(|meta| (meta.dev(), meta.ino()));
+            if now == *watched {
+                continue;
+            }
+            if watched.take().is_some() {
+                // The watch may have gone with the old folder; that is no failure.
+                let _ = watcher.unwatch(folder);
+            }
+            if now.is_some() && watcher.watch(folder, RecursiveMode::NonRecursive).is_ok() {
+                *watched = now;
+            }
+        }
+    }
+}
+
+fn folder(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Our own reading makes events too; they must not wake us, or we would never sleep again.
+fn concerns(event: &notify::Event, names: &[OsString]) -> bool {
+    if event.need_rescan() {
+        return true;
+    }
+    match event.kind {
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => {}
+        EventKind::Access(_) => return false,
+        _ => {}
+    }
+    // Kea's and dhcpd's other files begin with the name of the lease file.
+    let ours = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().as_bytes();
+        names.iter().any(|wanted| name.starts_with(wanted.as_bytes()))
+    };
+    event.paths.is_empty() || event.paths.iter().any(ours)
+}
