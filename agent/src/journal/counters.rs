@@ -36,11 +36,7 @@ pub(super) fn get(connection: &Connection, name: &str) -> Result<u64, JournalErr
 }
 
 /// Sets a counter, never to less than it was.
-pub(super) fn raise(
-    connection: &Connection,
-    name: &str,
-    value: u64,
-) -> Result<(), JournalError> {
+pub(super) fn raise(connection: &Connection, name: &str, value: u64) -> Result<(), JournalError> {
     connection.execute(
         "INSERT INTO counters (name, value) VALUES (?1, ?2)
          ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",

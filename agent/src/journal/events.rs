@@ -15,12 +15,7 @@ impl Journal {
     ///
     /// # Errors
     /// When they could not be kept.
-    pub fn tell(
-        &self,
-        run: RunId,
-        at_ms: i64,
-        bodies: Vec<EventBody>,
-    ) -> Result<(), JournalError> {
+    pub fn tell(&self, run: RunId, at_ms: i64, bodies: Vec<EventBody>) -> Result<(), JournalError> {
         self.write_events(move |tx| bodies.iter().try_for_each(|body| append(tx, run, at_ms, body)))
     }
 
@@ -98,8 +93,11 @@ pub(super) fn append(
 
 /// The highest number that was ever given, also when that event is gone.
 pub(super) fn newest(connection: &Connection) -> Result<u64, JournalError> {
-    let seq: Option<i64> = connection
-        .query_row("SELECT max(seq) FROM sqlite_sequence WHERE name = 'events'", [], |r| r.get(0))?;
+    let seq: Option<i64> = connection.query_row(
+        "SELECT max(seq) FROM sqlite_sequence WHERE name = 'events'",
+        [],
+        |r| r.get(0),
+    )?;
     Ok(unsigned(seq.unwrap_or(0)))
 }
 

@@ -73,8 +73,7 @@ impl Journal {
     /// When the file can't be opened, or was written by a newer agent.
     pub fn open(state_dir: &Path) -> Result<Self, JournalError> {
         let path = state_dir.join(FILE_NAME);
-        let failed =
-            |message: String| JournalError::Open { path: path.clone(), message };
+        let failed = |message: String| JournalError::Open { path: path.clone(), message };
         std::fs::OpenOptions::new()
             .create(true)
             .append(true)

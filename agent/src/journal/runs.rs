@@ -147,7 +147,8 @@ impl Journal {
     /// When the journal can't be read.
     pub fn runs_with_log(&self) -> Result<Vec<RunId>, JournalError> {
         self.read(|c| {
-            let mut query = c.prepare_cached("SELECT id FROM runs WHERE log_done = 0 ORDER BY n")?;
+            let mut query =
+                c.prepare_cached("SELECT id FROM runs WHERE log_done = 0 ORDER BY n")?;
             let rows = query.query_map([], |row| run_id(row.get(0)?))?;
             Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?)
         })

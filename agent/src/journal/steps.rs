@@ -40,11 +40,7 @@ impl Journal {
             )?;
             tx.execute(
                 "UPDATE runs SET state = ?2 WHERE id = ?1 AND state = ?3",
-                params![
-                    &run.0[..],
-                    state_name(RunState::Running),
-                    state_name(RunState::Accepted)
-                ],
+                params![&run.0[..], state_name(RunState::Running), state_name(RunState::Accepted)],
             )?;
             events::append(tx, run, now_ms, &EventBody::StepStarted { step })
         })
@@ -54,12 +50,7 @@ impl Journal {
     ///
     /// # Errors
     /// When it could not be kept: the step then counts as interrupted.
-    pub fn end_step(
-        &self,
-        run: RunId,
-        ended: StepEnded,
-        now_ms: i64,
-    ) -> Result<(), JournalError> {
+    pub fn end_step(&self, run: RunId, ended: StepEnded, now_ms: i64) -> Result<(), JournalError> {
         let StepEnded { step, end, message, failure } = ended;
         let failure = failure.as_ref().map(to_json).transpose()?;
         self.write_events(move |tx| {

@@ -108,13 +108,12 @@ fn events_are_kept_until_acknowledged_and_secrets_go_then() {
     assert_eq!(journal.events_after(0, 10).unwrap().len(), 3, "the secret is not acknowledged");
     assert_eq!(journal.events_after(1, 1).unwrap()[0].body, secret);
     journal.acknowledge(3).unwrap();
-    let left: Vec<u64> =
-        journal.events_after(0, 10).unwrap().into_iter().map(|e| e.seq).collect();
+    let left: Vec<u64> = journal.events_after(0, 10).unwrap().into_iter().map(|e| e.seq).collect();
     assert_eq!(left, [1, 3]);
     // SecretBytes are JSON numbers in the file: look for the first few of them.
     for name in [FILE_NAME.to_owned(), format!("{FILE_NAME}-wal")] {
-        let text = String::from_utf8_lossy(&std::fs::read(dir.path().join(&name)).unwrap())
-            .into_owned();
+        let text =
+            String::from_utf8_lossy(&std::fs::read(dir.path().join(&name)).unwrap()).into_owned();
         assert!(!text.contains("86,69,82,89,45"), "{name} still holds the secret");
     }
 }
@@ -221,7 +220,6 @@ fn logs_are_offered_until_the_coordinator_has_them() {
     assert_eq!(journal.runs_with_log().unwrap(), [order(1).run, order(2).run]);
     journal.log_done(order(1).run).unwrap();
     assert_eq!(journal.runs_with_log().unwrap(), [order(2).run]);
-    let newest_first: Vec<RunId> =
-        journal.runs(10).unwrap().iter().map(|r| r.order.run).collect();
+    let newest_first: Vec<RunId> = journal.runs(10).unwrap().iter().map(|r| r.order.run).collect();
     assert_eq!(newest_first, [order(2).run, order(1).run]);
 }

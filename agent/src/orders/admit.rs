@@ -111,11 +111,7 @@ pub(super) mod tests {
     pub(in crate::orders) fn order(run: u8, uid: &str, generation: u64, epoch: u64) -> Order {
         Order {
             run: RunId([run; 16]),
-            provisioning: ObjectId {
-                namespace: "a".into(),
-                name: uid.into(),
-                uid: uid.into(),
-            },
+            provisioning: ObjectId { namespace: "a".into(), name: uid.into(), uid: uid.into() },
             generation,
             epoch,
             kind: OrderKind::Install,

@@ -2,8 +2,20 @@
 
 /// Names that mean something else in an inventory.
 const RESERVED: [&str; 14] = [
-    "all", "ungrouped", "localhost", "etcd", "bastion", "children", "hosts", "vars", "true",
-    "false", "yes", "no", "on", "off",
+    "all",
+    "ungrouped",
+    "localhost",
+    "etcd",
+    "bastion",
+    "children",
+    "hosts",
+    "vars",
+    "true",
+    "false",
+    "yes",
+    "no",
+    "on",
+    "off",
 ];
 
 /// Why a name can't be a node's name; none when it can.
@@ -46,9 +58,8 @@ pub(super) fn is_variable(name: &str) -> bool {
 
 /// `1.35.4`: three numbers, no `v`.
 pub(super) fn is_version(text: &str) -> bool {
-    let number = |part: &str| {
-        (1..=4).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit())
-    };
+    let number =
+        |part: &str| (1..=4).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
     text.split('.').count() == 3 && text.split('.').all(number)
 }
 

@@ -114,7 +114,10 @@ fn cluster(plan: &ClusterPlan, bundle: &BundleReport, kind: OrderKind) -> Result
         let known = there.is_empty() || there.contains(version) || kind == OrderKind::Reset;
         if !names::is_version(version) || !known {
             let message = format!("Kubernetes `{}` can't be installed", version.escape_debug());
-            return wrong(message, format!("the bundle `{}` has {}", bundle.name, there.join(", ")));
+            return wrong(
+                message,
+                format!("the bundle `{}` has {}", bundle.name, there.join(", ")),
+            );
         }
     }
     for plugin in plan.network_plugin.iter().chain(&plan.plugins) {
@@ -198,18 +201,23 @@ mod tests {
         order.cluster.kubernetes_version = Some("1.35.4".into());
         order.cluster.pod_subnet = Some("10.244.0.0/16".into());
         order.cluster.endpoint = Some(("fd00::1".into(), 6443));
-        order.cluster.vars_json = r#"{"kube_proxy_mode":"iptables","n":{"a":[1,true,null]}}"#.into();
+        order.cluster.vars_json =
+            r#"{"kube_proxy_mode":"iptables","n":{"a":[1,true,null]}}"#.into();
         check(&order, &bundles()).unwrap();
     }
 
     #[test]
     fn each_wrong_value_is_named() {
         assert!(refused(|o| o.nodes[0].name = "Node-A".into()).contains("Node-A"));
-        assert!(refused(|o| o.nodes[1].name = "cp1".into()).contains("two nodes have the name cp1"));
+        assert!(
+            refused(|o| o.nodes[1].name = "cp1".into()).contains("two nodes have the name cp1")
+        );
         assert!(refused(|o| o.nodes[1].mac = o.nodes[0].mac).contains("MAC"));
         assert!(refused(|o| o.nodes[1].etcd = true).contains("odd"));
         assert!(refused(|o| o.nodes[0].control_plane = false).contains("control plane"));
-        assert!(refused(|o| o.cluster.kubernetes_version = Some("1.99.0".into())).contains("1.35.4"));
+        assert!(
+            refused(|o| o.cluster.kubernetes_version = Some("1.99.0".into())).contains("1.35.4")
+        );
         assert!(refused(|o| o.cluster.bundle = Some("other".into())).contains("kubeadm"));
         assert!(refused(|o| o.cluster.network_plugin = Some("a;b".into())).contains("plug-in"));
         assert!(refused(|o| o.cluster.pod_subnet = Some("10.0".into())).contains("subnet"));

@@ -96,11 +96,8 @@ impl Attempt {
     /// # Errors
     /// When it does not start, or when another attempt of this run is at work.
     pub async fn start(&self, job: &Job, agent: &Path) -> Result<(), SupervisorError> {
-        let file = |what, source| SupervisorError::File {
-            what,
-            path: self.directory.clone(),
-            source,
-        };
+        let file =
+            |what, source| SupervisorError::File { what, path: self.directory.clone(), source };
         private::make_dir(&self.directory).map_err(|e| file("make", e))?;
         files::write_json(&self.directory.join(files::JOB), job).map_err(|e| file("fill", e))?;
         let log = self.directory.join(files::MESSAGES);

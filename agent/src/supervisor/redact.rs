@@ -210,8 +210,7 @@ mod tests {
         let one = r#"a "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----" b"#;
         assert_eq!(clean(one), r#"a "[redacted]" b"#);
         let mut redactor = Redactor::default();
-        let lines =
-            ["x", "-----BEGIN PRIVATE KEY-----", "MIIE", "-----END PRIVATE KEY-----", "y"];
+        let lines = ["x", "-----BEGIN PRIVATE KEY-----", "MIIE", "-----END PRIVATE KEY-----", "y"];
         let out: Vec<String> = lines.iter().map(|l| redactor.line(l).into_owned()).collect();
         assert_eq!(out, ["x", "[redacted]", "[redacted]", "[redacted]", "y"]);
         let certificate = "-----BEGIN CERTIFICATE-----";

@@ -167,8 +167,7 @@ struct Log {
 
 impl Log {
     fn new(file: std::fs::File, job: &Job) -> Self {
-        let secrets =
-            job.secret_files.iter().filter_map(|path| std::fs::read_to_string(path).ok());
+        let secrets = job.secret_files.iter().filter_map(|path| std::fs::read_to_string(path).ok());
         Self { file, redactor: Redactor::new(secrets), partial: Vec::new() }
     }
 

@@ -13,6 +13,9 @@ pub fn render(report: &PlanReport) -> String {
     if report.provisionings.is_empty() {
         out.push_str("No Provisioning in these files: give at least one, with its hosts.\n");
     }
+    for object in &report.unreadable {
+        line(&mut out, &format!("not used: {}: {}", object.place, object.message));
+    }
     for (index, plan) in report.provisionings.iter().enumerate() {
         if index > 0 {
             out.push('\n');

@@ -26,7 +26,7 @@ pub use explain::{Competition, Explanation, NearMiss};
 pub use offer::{HostId, Offer};
 pub use report::{
     AssignmentReport, HostReport, IneligibleReport, PLAN_SCHEMA, PlanReport, Planned,
-    ProvisioningPlan, Remedy, consumer_of, lease_mac, plan_all, plan_hash, plan_one,
+    ProvisioningPlan, Remedy, Unreadable, consumer_of, lease_mac, plan_all, plan_hash, plan_one,
 };
 pub use requirement::{Miss, misses};
 pub use slot::{Need, Slot};

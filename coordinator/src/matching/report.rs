@@ -28,6 +28,16 @@ pub struct PlanReport {
     /// True when every provisioning is accepted and fits.
     pub fits: bool,
     pub provisionings: Vec<ProvisioningPlan>,
+    /// Objects in the files that can't be used; each affects only itself.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// An object that can't be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unreadable {
+    /// File, document, item.
+    pub place: String,
+    pub message: String,
 }
 
 /// The plan of one provisioning.
@@ -175,7 +185,12 @@ pub fn plan_all(
         taken.extend(planned.hosts.into_iter().map(|(_, offer)| (offer.id, owner.clone())));
         plans.push(planned.report);
     }
-    PlanReport { schema: PLAN_SCHEMA, fits: plans.iter().all(|p| p.fits), provisionings: plans }
+    PlanReport {
+        schema: PLAN_SCHEMA,
+        fits: plans.iter().all(|p| p.fits),
+        provisionings: plans,
+        unreadable: Vec::new(),
+    }
 }
 
 /// Twelve hexadecimal digits that name this assignment.
