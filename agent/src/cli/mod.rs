@@ -1,1 +1,4 @@
 //! The command line of `bpa-agent`.
+
+pub mod leases;
+pub mod output;

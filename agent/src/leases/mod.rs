@@ -14,9 +14,11 @@ mod kind;
 pub mod parsers;
 mod record;
 mod table;
+mod why;
 
 pub use escape::{escaped, hex};
 pub use follow::{LeaseFeed, read_once, start};
 pub use kind::{SourceKind, SourceSpec, UnknownKind};
 pub use record::{Binding, Ends, Record, Skip, SourceTable};
 pub use table::{Answer, Lease, LeaseView, SourceView};
+pub use why::why;

@@ -86,27 +86,34 @@ pub struct LeaseView {
     sources: Vec<SourceView>,
     /// In force, sorted by MAC, the chosen one of each MAC first.
     live: Vec<Place>,
+    /// In force and without a MAC, as (source, index).
+    nameless: Vec<(u32, u32)>,
     next_end: Option<i64>,
 }
 
 impl LeaseView {
     /// A view of nothing.
     pub fn empty() -> Self {
-        Self { as_of: 0, sources: Vec::new(), live: Vec::new(), next_end: None }
+        Self::evaluate(Vec::new(), 0)
     }
 
     /// What the sources say at `now`, seconds since 1970.
     pub fn evaluate(sources: Vec<SourceView>, now: i64) -> Self {
         let placements: Vec<Placement> = sources.iter().map(|s| placement(s, now)).collect();
-        let mut live = Vec::new();
+        let (mut live, mut nameless) = (Vec::new(), Vec::new());
         let mut next_end: Option<i64> = None;
         for (source, index) in in_force(&sources, &placements) {
             let record = &sources[source].table.records[index];
-            let (Some(mac), true) = (record.mac, record.is_live(now)) else { continue };
+            if !record.is_live(now) {
+                continue;
+            }
             if let Some(end) = record.ends.seconds() {
                 next_end = Some(next_end.map_or(end, |e| e.min(end)));
             }
-            live.push(place(mac, source, index, false));
+            match record.mac {
+                Some(mac) => live.push(place(mac, source, index, false)),
+                None => nameless.push((source as u32, index as u32)),
+            }
         }
         for (source, view) in sources.iter().enumerate() {
             for (index, record) in view.table.reservations.iter().enumerate() {
@@ -115,7 +122,7 @@ impl LeaseView {
                 }
             }
         }
-        let mut view = Self { as_of: now, sources, live, next_end };
+        let mut view = Self { as_of: now, sources, live, nameless, next_end };
         view.arrange(&placements);
         view
     }
@@ -155,8 +162,7 @@ impl LeaseView {
         &of[place.index as usize]
     }
 
-    fn lease(&self, place: Place) -> Lease {
-        let record = self.record(place);
+    fn lease(&self, source: u32, record: &Record) -> Lease {
         Lease {
             address: record.address,
             state: if record.binding == Binding::Reserved {
@@ -166,17 +172,37 @@ impl LeaseView {
             },
             expires: record.ends.seconds(),
             renewed: record.renewed,
-            source: place.source,
+            source,
             client_id: hex(&record.client_id),
             hostname: escaped(&record.hostname),
         }
+    }
+
+    fn of(&self, place: Place) -> Lease {
+        self.lease(place.source, self.record(place))
+    }
+
+    /// Leases in force of clients without a MAC, such as InfiniBand's: the client-id is all they are
+    /// known by.
+    pub fn without_mac(&self) -> Vec<Lease> {
+        let record = |s: u32, i: u32| &self.sources[s as usize].table.records[i as usize];
+        let mut all: Vec<Lease> =
+            self.nameless.iter().map(|(s, i)| self.lease(*s, record(*s, *i))).collect();
+        all.sort_by_key(|lease| lease.address);
+        all
+    }
+
+    /// `KIND:PATH` of a source, by its index.
+    pub fn source_name(&self, source: u32) -> String {
+        let name = |s: &SourceView| format!("{}:{}", s.kind, s.path);
+        self.sources.get(source as usize).map(name).unwrap_or_default()
     }
 
     /// Which address has this MAC?
     pub fn answer(&self, mac: MacAddress) -> Answer {
         let from = self.live.partition_point(|p| p.mac < mac);
         let all: Vec<Lease> =
-            self.live[from..].iter().take_while(|p| p.mac == mac).map(|p| self.lease(*p)).collect();
+            self.live[from..].iter().take_while(|p| p.mac == mac).map(|p| self.of(*p)).collect();
         Answer { address: all.first().map(|l| l.address), ambiguous: all.len() > 1, all }
     }
 
@@ -233,7 +259,7 @@ impl LeaseView {
     /// All leases in force and reservations, for the coordinator.
     pub fn wire_entries(&self) -> Vec<wire::LeaseEntry> {
         let entry = |place: &Place| {
-            let lease = self.lease(*place);
+            let lease = self.of(*place);
             wire::LeaseEntry {
                 mac: place.mac,
                 address: lease.address,

@@ -44,7 +44,7 @@ impl Watch {
     pub fn refresh(&mut self) {
         let Some(watcher) = &mut self.watcher else { return };
         for (folder, watched) in &mut self.folders {
-            let now = std::fs::metadata(&folder).ok().map(|meta| (meta.dev(), meta.ino()));
+            let now = std::fs::metadata(folder).ok().map(|meta| (meta.dev(), meta.ino()));
             if now == *watched {
                 continue;
             }

@@ -8,7 +8,8 @@ const LOOK: usize = 64 << 10;
 /// The kind, or none when nothing is certain: an empty file can be of any kind.
 pub fn detect(bytes: &[u8]) -> Option<SourceKind> {
     let bytes = &bytes[..bytes.len().min(LOOK)];
-    if bytes.len() >= 8 && bytes.starts_with(&[0, 0, 0, 0]) && (bytes.len() - 8).is_multiple_of(36) {
+    if bytes.len() >= 8 && bytes.starts_with(&[0, 0, 0, 0]) && (bytes.len() - 8).is_multiple_of(36)
+    {
         return Some(SourceKind::Udhcpd);
     }
     let text = bytes.trim_ascii_start();
