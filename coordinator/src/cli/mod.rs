@@ -1,3 +1,65 @@
 //! The command line of `bpa-coordinator`.
+//!
+//! Each command reads values, and `render` makes text of them; exit codes are in `exit`.
+
+mod args;
+mod edits;
+mod exit;
+mod find;
+mod lease_file;
+mod logs;
+mod manifests;
+mod objects;
+mod output;
 pub mod plan;
 pub mod plan_text;
+pub mod render;
+mod run;
+mod site;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use exit::{CliError, CliResult};
+use output::note;
+
+/// Reads the command line and does what it says.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let default = if matches!(cli.command, Command::Run(_)) { "info" } else { "warn" };
+    let result = bpa_common::telemetry::init(cli.common.log.as_deref(), default)
+        .map_err(|error| CliError::Usage(error.to_string()))
+        .and_then(|()| {
+            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+            runtime.map_err(CliError::other)?.block_on(execute(&cli))
+        });
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            let text = error.to_string();
+            let lines: Vec<String> = text.lines().map(render::text::clean).collect();
+            note(&format!("error: {}", lines.join("\n")));
+            error.exit().into()
+        }
+    }
+}
+
+async fn execute(cli: &Cli) -> CliResult {
+    let common = &cli.common;
+    match &cli.command {
+        Command::Run(args) => Box::pin(run::run(common, args)).await,
+        Command::Plan(args) => manifests::plan(common, args).await,
+        Command::Apply(args) => manifests::apply(common, args).await,
+        Command::Delete(args) => manifests::delete(common, args).await,
+        Command::Get(args) => objects::get(common, args).await,
+        Command::Describe(args) => objects::describe(common, args).await,
+        Command::Watch(args) => watch::watch(common, args).await,
+        Command::Logs(args) => logs::logs(common, args).await,
+        Command::Cancel(args) => edits::cancel(common, args).await,
+        Command::Approve(args) => edits::approve(common, args).await,
+        Command::Site(command) => site::site(common, command).await,
+    }
+}

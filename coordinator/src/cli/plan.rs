@@ -28,22 +28,16 @@ const MAX_STDIN: u64 = 64 << 20;
 pub fn plan(args: &PlanArgs, now: Timestamp) -> Result<PlanReport, WorldError> {
     let (stdin, paths): (Vec<_>, Vec<_>) =
         args.files.iter().cloned().partition(|f| f == Path::new("-"));
-    let mut snapshot = load_files(&paths)?.snapshot(now);
+    let mut loaded = load_files(&paths)?;
     if !stdin.is_empty() {
         let mut text = String::new();
         std::io::stdin().take(MAX_STDIN).read_to_string(&mut text).map_err(|source| {
             WorldError::Io { action: "read", path: "standard input".to_owned(), source }
         })?;
-        join(&mut snapshot, load_text("standard input", &text).snapshot(now));
+        // Hosts may come from one file and their HardwareData from another.
+        loaded.merge(load_text("standard input", &text));
     }
-    Ok(report(&snapshot))
-}
-
-/// Hosts may come from one file and their HardwareData from another.
-fn join(all: &mut Snapshot, more: Snapshot) {
-    all.hosts.extend(more.hosts);
-    all.provisionings.extend(more.provisionings);
-    all.problems.extend(more.problems);
+    Ok(report(&loaded.snapshot(now)))
 }
 
 fn report(snapshot: &Snapshot) -> PlanReport {

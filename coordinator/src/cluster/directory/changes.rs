@@ -77,7 +77,10 @@ fn notifications(dirs: &[PathBuf], signals: Sender<Signal>) -> Option<notify::Re
     .inspect_err(|error| tracing::warn!(%error, "no file notifications: looking every second"))
     .ok()?;
     for dir in dirs {
-        if let Err(error) = watcher.watch(dir, RecursiveMode::Recursive) {
+        // A command may look before there is any state.
+        if dir.exists()
+            && let Err(error) = watcher.watch(dir, RecursiveMode::Recursive)
+        {
             tracing::warn!(dir = %dir.display(), %error, "no notifications for this directory");
         }
     }

@@ -52,6 +52,14 @@ pub fn load_text(name: &str, text: &str) -> Loaded {
 }
 
 impl Loaded {
+    /// Puts what another source holds to this.
+    pub fn merge(&mut self, other: Self) {
+        self.manifests.extend(other.manifests);
+        self.problems.extend(other.problems);
+        self.ignored += other.ignored;
+        self.mark_duplicates();
+    }
+
     fn add(&mut self, name: &str, path: &Path) -> Result<(), WorldError> {
         let problem = |source| io_error("read", path, source);
         let bytes = files::read_limited(path, manifest::MAX_FILE).map_err(problem)?;

@@ -97,7 +97,7 @@ impl StateDir {
     pub fn run_lock(&self) -> Result<Lock, WorldError> {
         let path = self.root.join("run.lock");
         let mut file = open_lock(&path).map_err(|source| io_error("open", &path, source))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if !wait_for_lock(&file) {
             let mut pid = String::new();
             let _ = (&file).take(20).read_to_string(&mut pid);
             return Err(WorldError::InUse {
@@ -111,6 +111,22 @@ impl StateDir {
             .map_err(|source| io_error("write", &path, source))?;
         Ok(Lock { _file: file })
     }
+}
+
+/// A command that asks whether somebody runs holds the lock for a moment: try a little longer.
+fn wait_for_lock(file: &File) -> bool {
+    (0..10).any(|attempt| {
+        if attempt > 0 {
+            std::thread::sleep(std::time::Duration::from_millis(30));
+        }
+        flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
+    })
+}
+
+/// Whether a `run` has this state directory now.
+pub fn running(state_dir: &Path) -> bool {
+    File::open(state_dir.join("run.lock"))
+        .is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared).is_err())
 }
 
 fn open_lock(path: &Path) -> io::Result<File> {
@@ -162,7 +178,9 @@ mod tests {
         let held = state.run_lock().unwrap();
         let error = state.run_lock().unwrap_err().to_string();
         assert!(error.contains(&format!("process {}", std::process::id())), "{error}");
+        assert!(running(dir.path()));
         drop(held);
+        assert!(!running(dir.path()));
         state.run_lock().unwrap();
     }
 

@@ -1,0 +1,154 @@
+//! `cancel` and `approve`: a person's word, written beside the manifest.
+
+use bpa_common::api::Provisioning;
+use serde_json::json;
+
+use super::args::{ApproveArgs, Common, NameArg};
+use super::exit::{CliError, CliResult, Exit};
+use super::find;
+use super::render::describe::{APPROVE, CANCEL, is_active};
+use crate::cluster::World;
+use crate::cluster::directory::DirectoryWorld;
+use crate::cluster::kind::{Kind, ObjectId};
+
+/// The Provisioning of this name.
+pub async fn provisioning(world: &DirectoryWorld, name: &str) -> Result<Provisioning, CliError> {
+    let snapshot = world.snapshot().await?;
+    find::pick(Kind::Provisioning, &snapshot.provisionings, |p| &p.metadata, name).cloned()
+}
+
+/// `cancel`.
+pub async fn cancel(common: &Common, args: &NameArg) -> CliResult {
+    let world = find::open(common)?;
+    let p = provisioning(&world, &args.name).await?;
+    let Some(run) = p.status.run.as_ref().filter(|run| is_active(run)) else {
+        let last =
+            p.status.run.as_ref().map(|run| format!("; the last run {} is {}", run.id, run.state));
+        return Err(CliError::Conflict(format!(
+            "nothing runs for {}{}",
+            p.metadata.key(),
+            last.unwrap_or_default()
+        )));
+    };
+    annotate(&world, &p, CANCEL, &run.id).await?;
+    let result =
+        json!({"name": p.metadata.key().to_string(), "run": run.id, "result": "cancel requested"});
+    common.output.show(&result, || {
+        format!(
+            "run {} of {} is asked to stop.\nThe agent ends the playbook and tells the end; the hosts stay as they are then, and stay claimed.\nFollow it with: bpa-coordinator watch {}\n",
+            run.id, p.metadata.key(), p.metadata.name
+        )
+    })?;
+    Ok(Exit::Ok)
+}
+
+/// `approve`.
+pub async fn approve(common: &Common, args: &ApproveArgs) -> CliResult {
+    let world = find::open(common)?;
+    let p = provisioning(&world, &args.name).await?;
+    let key = p.metadata.key();
+    let Some(plan) = p.status.plan.as_ref().filter(|plan| !plan.hash.is_empty()) else {
+        return Err(CliError::Conflict(format!(
+            "{key} has no plan yet; bpa-coordinator describe {} says why",
+            p.metadata.name
+        )));
+    };
+    if plan.hash != args.hash {
+        return Err(CliError::Conflict(format!(
+            "the plan of {key} is {} ({}), not {}; look at it again before you approve",
+            plan.hash,
+            plan.summary,
+            args.hash.escape_debug()
+        )));
+    }
+    annotate(&world, &p, APPROVE, &plan.hash).await?;
+    let result = json!({"name": key.to_string(), "plan": plan.hash, "result": "approved"});
+    common
+        .output
+        .show(&result, || format!("plan {} of {key} is approved: {}\n", plan.hash, plan.summary))?;
+    Ok(Exit::Ok)
+}
+
+async fn annotate(
+    world: &DirectoryWorld,
+    p: &Provisioning,
+    name: &str,
+    value: &str,
+) -> Result<(), CliError> {
+    let id = ObjectId::new(Kind::Provisioning, p.metadata.key());
+    Ok(world.patch(id, json!({"metadata": {"annotations": {name: value}}})).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use bpa_common::api::{PlanStatus, ProvisioningStatus, RunStatus};
+
+    use super::super::output::Output;
+    use super::*;
+    use crate::cluster::directory::Role;
+
+    /// A world in which `edge` has this status.
+    async fn world(dir: &Path, status: ProvisioningStatus) -> Common {
+        let common = Common {
+            objects: dir.join("objects"),
+            state: dir.join("state"),
+            output: Output::Table,
+            log: None,
+        };
+        std::fs::create_dir(&common.objects).unwrap();
+        let text = "apiVersion: bpa.akraino.org/v1alpha1\nkind: Provisioning\nmetadata: {name: edge, uid: u}\n";
+        std::fs::write(common.objects.join("p.yaml"), text).unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        let runner = DirectoryWorld::open(&common.objects, &common.state, Role::Runner).unwrap();
+        let key = runner.snapshot().await.unwrap().provisionings[0].metadata.key();
+        runner.write_provisioning_status(&key, "u", &status).await.unwrap();
+        common
+    }
+
+    async fn annotations(common: &Common) -> std::collections::BTreeMap<String, String> {
+        provisioning(&find::open(common).unwrap(), "edge").await.unwrap().metadata.annotations
+    }
+
+    fn edge() -> NameArg {
+        NameArg { name: "edge".to_owned() }
+    }
+
+    #[tokio::test]
+    async fn a_running_run_is_cancelled_by_its_id() {
+        let dir = tempfile::tempdir().unwrap();
+        let run =
+            RunStatus { id: "r-1".to_owned(), state: "Running".to_owned(), ..Default::default() };
+        let common =
+            world(dir.path(), ProvisioningStatus { run: Some(run), ..Default::default() }).await;
+        assert_eq!(cancel(&common, &edge()).await.unwrap(), Exit::Ok);
+        assert_eq!(annotations(&common).await[CANCEL], "r-1");
+    }
+
+    #[tokio::test]
+    async fn what_does_not_run_can_not_be_cancelled() {
+        let dir = tempfile::tempdir().unwrap();
+        let run =
+            RunStatus { id: "r-1".to_owned(), state: "Succeeded".to_owned(), ..Default::default() };
+        let common =
+            world(dir.path(), ProvisioningStatus { run: Some(run), ..Default::default() }).await;
+        let error = cancel(&common, &edge()).await.unwrap_err();
+        assert_eq!(error.exit(), Exit::Conflict);
+        assert!(error.to_string().contains("r-1 is Succeeded"), "{error}");
+        assert!(annotations(&common).await.is_empty());
+    }
+
+    #[tokio::test]
+    async fn only_the_plan_that_was_seen_is_approved() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = PlanStatus { hash: "abc".to_owned(), summary: "2 nodes".to_owned() };
+        let common =
+            world(dir.path(), ProvisioningStatus { plan: Some(plan), ..Default::default() }).await;
+        let args = |hash: &str| ApproveArgs { name: "edge".to_owned(), hash: hash.to_owned() };
+        let error = approve(&common, &args("old")).await.unwrap_err();
+        assert!(error.to_string().contains("abc (2 nodes)"), "{error}");
+        approve(&common, &args("abc")).await.unwrap();
+        assert_eq!(annotations(&common).await[APPROVE], "abc");
+    }
+}

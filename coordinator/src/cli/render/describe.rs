@@ -1,0 +1,402 @@
+//! One object, told whole, as `kubectl describe` does.
+
+use std::fmt::Write as _;
+
+use bpa_common::api::{Approval, Provisioning, RunStatus, Site};
+use jiff::Timestamp;
+
+use super::get;
+use super::table::Table;
+use super::text::{age, bytes, cell, clean, field, took};
+use super::words;
+use crate::cluster::directory::EventRecord;
+use crate::cluster::{HostRecord, ObjectProblem};
+
+/// Events that are shown, at most.
+const EVENTS: usize = 15;
+/// Annotation by which a person approves a plan.
+pub const APPROVE: &str = "bpa.akraino.org/approve";
+/// Annotation by which a person asks to stop a run.
+pub const CANCEL: &str = "bpa.akraino.org/cancel";
+
+/// Everything about a Provisioning.
+pub fn provisioning(
+    p: &Provisioning,
+    events: &[EventRecord],
+    problems: &[ObjectProblem],
+    now: Timestamp,
+) -> String {
+    let mut out = String::new();
+    head(&mut out, p, now);
+    for problem in problems.iter().filter(|problem| problem.key == Some(p.metadata.key())) {
+        field(&mut out, "Manifest", &format!("{}: {}", problem.place, problem.message));
+        field(&mut out, "", "what it said before holds until this is corrected");
+    }
+    if let Some(run) = p.status.run.as_ref().filter(|run| !run.message.is_empty()) {
+        let title = if run.reason.is_empty() { run.state.clone() } else { run.reason.clone() };
+        section(&mut out, &format!("What happened: {}", clean(&title)));
+        for line in run.message.lines() {
+            let _ = writeln!(out, "  {}", clean(line));
+        }
+    }
+    conditions(&mut out, &p.status.conditions.0, now);
+    nodes(&mut out, p);
+    if let Some(run) = &p.status.run {
+        self::run(&mut out, run, now);
+    }
+    about(&mut out, "Provisioning", &p.metadata.key(), events, now);
+    history(&mut out, p, now);
+    next(&mut out, p);
+    out
+}
+
+fn head(out: &mut String, p: &Provisioning, now: Timestamp) {
+    let (meta, status) = (&p.metadata, &p.status);
+    field(out, "Name", &meta.key().to_string());
+    field(out, "Phase", &words::phase(p));
+    let site = status.site.as_ref().or(p.spec.site.as_ref());
+    field(out, "Site", site.map_or("(the only one of the namespace)", |site| site));
+    let generation = if status.observed_generation == meta.generation {
+        meta.generation.to_string()
+    } else {
+        format!("{} (the coordinator has acted on {})", meta.generation, status.observed_generation)
+    };
+    field(out, "Generation", &generation);
+    if let Some(created) = meta.creation_timestamp {
+        field(out, "Created", &format!("{created} ({} ago)", age(created, now)));
+    }
+    if let Some(deleted) = meta.deletion_timestamp {
+        let policy = p.spec.deletion_policy;
+        field(out, "Deleted", &format!("{} ago, policy {policy:?}", age(deleted, now)));
+    }
+    if p.spec.paused {
+        field(out, "Paused", "yes: nothing is done until spec.paused is false");
+    }
+    if let Some(plan) = &status.plan {
+        field(out, "Plan", &format!("{} ({})", plan.summary, plan.hash));
+    }
+    if let Some(version) = &status.kubernetes_version {
+        field(out, "Kubernetes", version);
+    }
+    if let Some(path) = &status.kubeconfig_secret {
+        field(out, "Kubeconfig", path);
+    }
+}
+
+fn section(out: &mut String, title: &str) {
+    let _ = writeln!(out, "\n{title}");
+}
+
+fn conditions(out: &mut String, conditions: &[bpa_common::api::Condition], now: Timestamp) {
+    if conditions.is_empty() {
+        return;
+    }
+    section(out, "Conditions:");
+    let mut table = Table::new(&["TYPE", "HOLDS", "SINCE", "IN WORDS"]);
+    for c in conditions {
+        table.row([
+            c.kind.clone(),
+            words::mark(c.status).to_owned(),
+            age(c.last_transition_time, now),
+            words::condition(&c.kind, c.status),
+        ]);
+    }
+    out.push_str(&table.render("  "));
+    for c in conditions.iter().filter(|c| !c.message.trim().is_empty()) {
+        let mut lines = c.message.lines();
+        let first = lines.next().unwrap_or_default();
+        let _ = writeln!(out, "  {} ({}): {}", clean(&c.kind), clean(&c.reason), clean(first));
+        for line in lines {
+            let _ = writeln!(out, "    {}", clean(line));
+        }
+    }
+}
+
+fn nodes(out: &mut String, p: &Provisioning) {
+    if p.status.nodes.is_empty() {
+        return;
+    }
+    section(out, "Nodes:");
+    let mut table =
+        Table::new(&["NAME", "ROLES", "HOST", "MAC", "ADDRESS", "FROM", "STATE", "MESSAGE"]);
+    for node in &p.status.nodes {
+        table.row([
+            node.name.clone(),
+            node.roles.join(","),
+            format!("{}/{}", node.host_namespace, node.host),
+            node.mac.map(|mac| mac.to_string()).unwrap_or_default(),
+            node.address.map(|address| address.to_string()).unwrap_or_default(),
+            node.address_source.clone(),
+            node.state.clone(),
+            node.message.clone(),
+        ]);
+    }
+    out.push_str(&table.render("  "));
+    // What a cell had to shorten is told whole.
+    for node in p.status.nodes.iter().filter(|node| cell(&node.message) != clean(&node.message)) {
+        let _ = writeln!(out, "  {}:", clean(&node.name));
+        node.message.lines().for_each(|line| {
+            let _ = writeln!(out, "    {}", clean(line));
+        });
+    }
+}
+
+fn run(out: &mut String, run: &RunStatus, now: Timestamp) {
+    section(out, &format!("Run: {} {}", clean(&run.kind), clean(&run.id)));
+    let mut line = |name: &str, text: &str| {
+        if !text.is_empty() {
+            let _ = writeln!(out, "  {:10} {}", format!("{name}:"), clean(text));
+        }
+    };
+    line("State", &run.state);
+    if let Some(started) = run.started {
+        let lasted = took(started, run.finished.unwrap_or(now));
+        line(
+            "Started",
+            &format!("{started}, {} {lasted}", if run.finished.is_some() { "took" } else { "for" }),
+        );
+    }
+    line("Phase", &run.phase);
+    if run.tasks_done > 0 {
+        line("Task", &format!("{} (number {})", run.task, run.tasks_done));
+    }
+    line("Last line", &run.last_line);
+    for step in &run.steps {
+        let _ = writeln!(out, "  {}", step_line(step, now));
+    }
+    let bad: Vec<_> = run.checks.iter().filter(|check| check.status != "passed").collect();
+    if bad.is_empty() {
+        return;
+    }
+    section(out, "Checks that did not pass:");
+    let mut table = Table::new(&["NODE", "CHECK", "STATUS", "WANTED", "FOUND", "WHAT TO DO"]);
+    for check in bad {
+        table.row([&check.node, &check.id, &check.status, &check.wanted, &check.found, &check.fix]);
+    }
+    out.push_str(&table.render("  "));
+}
+
+/// One step with a mark and how long it took.
+pub fn step_line(step: &bpa_common::api::StepStatus, now: Timestamp) -> String {
+    let mark = match step.state.as_str() {
+        "Done" => "✔",
+        "Failed" => "✘",
+        "Running" => "▶",
+        _ => "·",
+    };
+    let time = step.started.map(|started| took(started, step.finished.unwrap_or(now)));
+    let text = format!("{mark} {:10} {:8} {}", step.name, step.state, time.unwrap_or_default());
+    clean(text.trim_end())
+}
+
+fn about(
+    out: &mut String,
+    kind: &str,
+    key: &bpa_common::api::ObjectKey,
+    events: &[EventRecord],
+    now: Timestamp,
+) {
+    let ours: Vec<_> = events.iter().filter(|e| e.kind == kind && e.key == *key).collect();
+    if ours.is_empty() {
+        return;
+    }
+    section(out, "Events:");
+    let mut table = Table::new(&["LAST SEEN", "TYPE", "REASON", "COUNT", "MESSAGE"]);
+    for event in &ours[ours.len().saturating_sub(EVENTS)..] {
+        table.row([
+            age(event.last, now),
+            get::kind_of_event(event).to_owned(),
+            event.reason.clone(),
+            event.count.to_string(),
+            event.message.clone(),
+        ]);
+    }
+    out.push_str(&table.render("  "));
+}
+
+fn history(out: &mut String, p: &Provisioning, now: Timestamp) {
+    if p.status.history.is_empty() {
+        return;
+    }
+    section(out, "History, newest first:");
+    let mut table =
+        Table::new(&["ENDED", "KIND", "GENERATION", "OUTCOME", "TOOK", "RUN", "MESSAGE"]);
+    for entry in &p.status.history {
+        let lasted = entry.started.zip(entry.finished).map(|(from, to)| took(from, to));
+        table.row([
+            entry.finished.map(|end| format!("{} ago", age(end, now))).unwrap_or_default(),
+            entry.kind.clone(),
+            entry.generation.to_string(),
+            entry.outcome.clone(),
+            lasted.unwrap_or_default(),
+            entry.run.clone(),
+            entry.message.clone(),
+        ]);
+    }
+    out.push_str(&table.render("  "));
+}
+
+/// The commands that make sense now.
+fn next(out: &mut String, p: &Provisioning) {
+    let name = &p.metadata.name;
+    let mut lines = Vec::new();
+    if let Some(hash) = awaited_approval(p) {
+        lines.push(format!("bpa-coordinator approve {name} {hash}"));
+    }
+    if let Some(path) = p.status.kubeconfig_secret.as_ref().filter(|path| path.starts_with('/')) {
+        lines.push(format!("kubectl --kubeconfig {path} get nodes"));
+    }
+    if let Some(run) = &p.status.run {
+        if is_active(run) {
+            lines.push(format!("bpa-coordinator watch {name}"));
+        }
+        lines.push(format!("bpa-coordinator logs {name}"));
+    }
+    if lines.is_empty() {
+        return;
+    }
+    section(out, "Commands:");
+    for line in lines {
+        let _ = writeln!(out, "  {}", clean(&line));
+    }
+}
+
+/// The hash of the plan that waits for a person, if one does.
+pub fn awaited_approval(p: &Provisioning) -> Option<&str> {
+    let plan = p.status.plan.as_ref().filter(|plan| !plan.hash.is_empty())?;
+    let waits = p.spec.approval == Approval::Manual
+        && p.metadata.annotations.get(APPROVE) != Some(&plan.hash);
+    waits.then_some(plan.hash.as_str())
+}
+
+/// True while something more will happen in this run.
+pub fn is_active(run: &RunStatus) -> bool {
+    matches!(run.state.as_str(), "Sent" | "Accepted" | "Running")
+}
+
+/// Everything about a site.
+pub fn site(site: &Site, events: &[EventRecord], now: Timestamp) -> String {
+    let (mut out, status) = (String::new(), &site.status);
+    field(&mut out, "Name", &site.metadata.key().to_string());
+    field(&mut out, "Description", &site.spec.description);
+    let approved = if site.spec.approved {
+        "yes".to_owned()
+    } else {
+        format!(
+            "no: compare the fingerprint with what bpa-agent shows, then bpa-coordinator site approve {}",
+            site.metadata.name
+        )
+    };
+    field(&mut out, "Approved", &approved);
+    let seen = status.last_seen.map(|time| format!(", last seen {} ago", age(time, now)));
+    let connected = if status.connected { "yes" } else { "no" };
+    field(&mut out, "Connected", &format!("{connected}{}", seen.unwrap_or_default()));
+    field(&mut out, "Agent", &status.agent_version);
+    field(&mut out, "Fingerprint", &status.fingerprint);
+    field(&mut out, "SSH key", &status.ssh_public_key);
+    field(&mut out, "Clock", &format!("{} ms from ours", status.clock_skew_ms));
+    let newest = status.leases.newest.map(|time| format!(", newest {} ago", age(time, now)));
+    let count = status.leases.count;
+    field(&mut out, "Leases", &format!("{count}{}", newest.unwrap_or_default()));
+    for source in &status.leases.sources {
+        field(&mut out, "", source);
+    }
+    if let Some(host) = &status.host {
+        let load = format!("{}.{:02}", host.load_percent / 100, host.load_percent % 100);
+        field(&mut out, "Host", &format!("{}, {} CPUs, load {load}", host.hostname, host.cpus));
+        let free = |available, total| format!("{} of {} free", bytes(available), bytes(total));
+        field(&mut out, "Memory", &free(host.memory_available, host.memory_total));
+        field(&mut out, "Disk", &free(host.disk_available, host.disk_total));
+    }
+    for bundle in &status.bundles {
+        let versions = bundle.kubernetes_versions.join(", ");
+        let text = format!("{} {}, Kubernetes {versions}", bundle.name, bundle.version);
+        field(&mut out, "Bundle", &text);
+        bundle.problems.iter().for_each(|problem| field(&mut out, "", &format!("! {problem}")));
+    }
+    conditions(&mut out, &status.conditions.0, now);
+    about(&mut out, "Site", &site.metadata.key(), events, now);
+    out
+}
+
+/// Everything about a host that we read.
+pub fn host(record: &HostRecord, events: &[EventRecord], now: Timestamp) -> String {
+    let (mut out, host) = (String::new(), &record.host);
+    field(&mut out, "Name", &host.metadata.key().to_string());
+    field(&mut out, "UID", &host.metadata.uid);
+    let status = &host.status;
+    field(&mut out, "State", &status.provisioning.state);
+    field(&mut out, "Status", &status.operational_status);
+    if !status.error_message.is_empty() {
+        field(&mut out, "Error", &format!("{}: {}", status.error_type, status.error_message));
+    }
+    field(&mut out, "Online", if host.spec.online { "yes" } else { "no" });
+    field(&mut out, "Used by", &get::used_by(record));
+    field(&mut out, "MACs", &get::macs(record).join(", "));
+    let hardware = get::hardware(record);
+    let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
+    field(&mut out, "CPUs", &known(hardware.and_then(get::cpus)));
+    field(&mut out, "Memory", &known(hardware.and_then(get::memory)));
+    field(&mut out, "Disks", &known(hardware.and_then(get::disks)));
+    let labels: Vec<String> =
+        host.metadata.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    field(&mut out, "Labels", &labels.join("\n"));
+    about(&mut out, "BareMetalHost", &host.metadata.key(), events, now);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{self, golden, now};
+    use super::*;
+
+    fn told(p: &Provisioning) -> String {
+        provisioning(p, &testing::events(), &[], now())
+    }
+
+    #[test]
+    fn the_story_of_an_install_is_as_kept() {
+        golden("describe-installing.txt", &told(&testing::installing()));
+        golden("describe-failed.txt", &told(&testing::failed()));
+        golden("describe-ready.txt", &told(&testing::ready()));
+    }
+
+    #[test]
+    fn sites_and_hosts_are_told_as_kept() {
+        golden("describe-site.txt", &site(&testing::site(), &[], now()));
+        golden("describe-host.txt", &host(&testing::host(), &[], now()));
+    }
+
+    #[test]
+    fn a_failure_says_what_where_and_what_to_do_and_hides_no_bytes() {
+        let text = told(&testing::failed());
+        for wanted in
+            ["WrongPassword", "w-0 (10.77.0.52)", "credentials file", "choose a larger host"]
+        {
+            assert!(text.contains(wanted), "{wanted}: {text}");
+        }
+        assert!(!text.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn a_plan_that_waits_shows_the_command_that_approves_it() {
+        let mut p = testing::installing();
+        p.spec.approval = Approval::Manual;
+        assert!(told(&p).contains("bpa-coordinator approve edge 0123456789ab"));
+        p.metadata.annotations.insert(APPROVE.to_owned(), "0123456789ab".to_owned());
+        assert_eq!(awaited_approval(&p), None);
+    }
+
+    #[test]
+    fn a_manifest_that_broke_is_named() {
+        let p = testing::installing();
+        let problem = ObjectProblem {
+            place: "edge.yaml, document 1".to_owned(),
+            kind: "Provisioning".to_owned(),
+            key: Some(p.metadata.key()),
+            message: "spec.masters: wrong".to_owned(),
+        };
+        let text = provisioning(&p, &[], &[problem], now());
+        assert!(text.contains("edge.yaml, document 1: spec.masters: wrong"), "{text}");
+    }
+}

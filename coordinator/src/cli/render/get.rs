@@ -1,0 +1,231 @@
+//! Tables of objects.
+
+use bpa_common::api::Site;
+use bpa_common::api::metal3::Hardware;
+use jiff::Timestamp;
+
+use super::table::Table;
+use super::text::{age_or_dash, bytes};
+use super::words;
+use crate::cluster::directory::EventRecord;
+use crate::cluster::{HostRecord, ObjectProblem, Snapshot};
+
+/// The Provisionings of a snapshot.
+pub fn provisionings(snapshot: &Snapshot, now: Timestamp) -> Table {
+    let mut table = Table::new(&["NAMESPACE", "NAME", "PHASE", "NODES", "SITE", "AGE", "MESSAGE"]);
+    for p in &snapshot.provisionings {
+        let site = p.status.site.as_ref().or(p.spec.site.as_ref()).cloned().unwrap_or_default();
+        table.row([
+            p.metadata.namespace.clone(),
+            p.metadata.name.clone(),
+            words::phase(p),
+            words::ready_nodes(p),
+            site,
+            age_or_dash(p.metadata.creation_timestamp, now),
+            words::message(p),
+        ]);
+    }
+    table
+}
+
+/// The sites of a snapshot.
+pub fn sites(snapshot: &Snapshot, now: Timestamp) -> Table {
+    let mut table = Table::new(&[
+        "NAMESPACE",
+        "NAME",
+        "CONNECTED",
+        "APPROVED",
+        "LEASES",
+        "BUNDLES",
+        "LAST SEEN",
+        "AGENT",
+        "AGE",
+    ]);
+    for site in &snapshot.sites {
+        table.row([
+            site.metadata.namespace.clone(),
+            site.metadata.name.clone(),
+            yes_no(site.status.connected),
+            yes_no(site.spec.approved),
+            site.status.leases.count.to_string(),
+            bundles(site),
+            age_or_dash(site.status.last_seen, now),
+            site.status.agent_version.clone(),
+            age_or_dash(site.metadata.creation_timestamp, now),
+        ]);
+    }
+    table
+}
+
+fn bundles(site: &Site) -> String {
+    let one = |b: &bpa_common::api::BundleStatus| {
+        let state = if b.problems.is_empty() { "" } else { " (incomplete)" };
+        format!("{} {}{state}", b.name, b.version)
+    };
+    site.status.bundles.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn yes_no(value: bool) -> String {
+    if value { "yes" } else { "no" }.to_owned()
+}
+
+/// The hosts of a snapshot.
+pub fn hosts(snapshot: &Snapshot) -> Table {
+    let mut table = Table::new(&[
+        "NAMESPACE",
+        "NAME",
+        "STATE",
+        "STATUS",
+        "CPU",
+        "MEMORY",
+        "DISKS",
+        "MACS",
+        "USED BY",
+    ]);
+    for record in &snapshot.hosts {
+        let (host, hardware) = (&record.host, hardware(record));
+        table.row([
+            host.metadata.namespace.clone(),
+            host.metadata.name.clone(),
+            host.status.provisioning.state.clone(),
+            host.status.operational_status.clone(),
+            hardware.and_then(cpus).unwrap_or_else(unknown),
+            hardware.and_then(memory).unwrap_or_else(unknown),
+            hardware.and_then(disks).unwrap_or_else(unknown),
+            macs(record).join(","),
+            used_by(record),
+        ]);
+    }
+    table
+}
+
+fn unknown() -> String {
+    "unknown".to_owned()
+}
+
+/// Inspection data as Metal3 has it: HardwareData first, then the deprecated place.
+pub fn hardware(record: &HostRecord) -> Option<&Hardware> {
+    let data = record.hardware.as_ref().and_then(|data| data.spec.hardware.as_ref());
+    data.or(record.host.status.hardware.as_ref())
+}
+
+pub fn cpus(hardware: &Hardware) -> Option<String> {
+    hardware.cpu.as_ref()?.count.map(|count| count.to_string())
+}
+
+pub fn memory(hardware: &Hardware) -> Option<String> {
+    hardware.ram_mebibytes.filter(|mib| *mib > 0).map(|mib| bytes(mib.saturating_mul(1 << 20)))
+}
+
+pub fn disks(hardware: &Hardware) -> Option<String> {
+    let sizes: Vec<String> =
+        hardware.storage.iter().filter_map(|disk| disk.size_bytes).map(bytes).collect();
+    (!sizes.is_empty()).then(|| sizes.join(","))
+}
+
+/// All MACs that Metal3 shows for a host, the boot MAC first, each once.
+pub fn macs(record: &HostRecord) -> Vec<String> {
+    let boot = record.host.spec.boot_mac_address.as_str();
+    let nics = hardware(record).into_iter().flat_map(|h| h.nics.iter().map(|nic| nic.mac.as_str()));
+    let mut seen = Vec::new();
+    for mac in std::iter::once(boot).chain(nics) {
+        let mac = mac.to_ascii_lowercase();
+        if !mac.is_empty() && !seen.contains(&mac) {
+            seen.push(mac);
+        }
+    }
+    seen
+}
+
+/// Who has a host.
+pub fn used_by(record: &HostRecord) -> String {
+    let who = record.host.spec.consumer_ref.as_ref();
+    who.map(|c| format!("{} {}/{}", c.kind, c.namespace, c.name)).unwrap_or_default()
+}
+
+/// Other kinds: only their names.
+pub fn named<'a>(
+    keys: impl Iterator<Item = &'a bpa_common::api::ObjectMeta>,
+    now: Timestamp,
+) -> Table {
+    let mut table = Table::new(&["NAMESPACE", "NAME", "AGE"]);
+    for meta in keys {
+        let age = age_or_dash(meta.creation_timestamp, now);
+        table.row([meta.namespace.as_str(), meta.name.as_str(), age.as_str()]);
+    }
+    table
+}
+
+/// Events, the newest last.
+pub fn events<'a>(events: impl Iterator<Item = &'a EventRecord>, now: Timestamp) -> Table {
+    let mut table = Table::new(&["LAST SEEN", "TYPE", "REASON", "OBJECT", "COUNT", "MESSAGE"]);
+    for event in events {
+        table.row([
+            age_or_dash(Some(event.last), now),
+            kind_of_event(event).to_owned(),
+            event.reason.clone(),
+            format!("{} {}", event.kind, event.key),
+            event.count.to_string(),
+            event.message.clone(),
+        ]);
+    }
+    table
+}
+
+pub fn kind_of_event(event: &EventRecord) -> &'static str {
+    if event.warning { "Warning" } else { "Normal" }
+}
+
+/// Objects that can't be used, as a warning below a table.
+pub fn problems(problems: &[ObjectProblem]) -> String {
+    let mut out = String::new();
+    for problem in problems {
+        let object = problem.key.as_ref().map(|key| format!(" ({} {key})", problem.kind));
+        let place = format!("{}{}", problem.place, object.unwrap_or_default());
+        out.push_str(&format!(
+            "can't be used: {}: {}\n",
+            super::text::clean(&place),
+            super::text::clean(&problem.message)
+        ));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{self, golden, now};
+    use super::*;
+
+    #[test]
+    fn tables_are_as_kept() {
+        let mut second = testing::host();
+        second.host.metadata.name = "host2".to_owned();
+        second.host.status.hardware = None;
+        second.host.spec.consumer_ref = None;
+        let snapshot = Snapshot {
+            provisionings: vec![testing::installing(), testing::failed(), testing::ready()],
+            hosts: vec![testing::host(), second],
+            sites: vec![testing::site()],
+            ..Snapshot::default()
+        };
+        let mut text = provisionings(&snapshot, now()).render("");
+        text.push_str(&hosts(&snapshot).render(""));
+        text.push_str(&sites(&snapshot, now()).render(""));
+        text.push_str(&events(testing::events().iter(), now()).render(""));
+        golden("get.txt", &text);
+    }
+
+    #[test]
+    fn a_problem_is_named_with_its_place_and_object() {
+        let problem = ObjectProblem {
+            place: "a.yaml, document 2".to_owned(),
+            kind: "Site".to_owned(),
+            key: Some(bpa_common::api::ObjectKey::new("default", "north")),
+            message: "bad\u{1b}".to_owned(),
+        };
+        assert_eq!(
+            problems(&[problem]),
+            "can't be used: a.yaml, document 2 (Site default/north): bad\\u{1b}\n"
+        );
+    }
+}

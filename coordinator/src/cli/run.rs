@@ -1,0 +1,177 @@
+//! `run`: puts the rooms together and keeps them going until told to stop.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::args::{Common, RunArgs};
+use super::exit::{CliError, CliResult, Exit};
+use super::lease_file;
+use super::output::note;
+use crate::cluster::directory::{DirectoryWorld, Role};
+use crate::cluster::{FileVault, Snapshot, World, files};
+use crate::runs::RunStore;
+use crate::sites::{ServeOptions, Sites, serve};
+
+/// How long what is in progress may take to come to an end.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// `run`.
+pub async fn run(common: &Common, args: &RunArgs) -> CliResult {
+    let world = DirectoryWorld::open(&common.objects, &common.state, Role::Runner)?;
+    let first = world.snapshot().await?;
+    let vault = FileVault::open(&common.state).map_err(CliError::other)?;
+    let state = common.state.clone();
+    let opened = tokio::task::spawn_blocking(move || RunStore::open(&state)).await;
+    let runs = opened.map_err(CliError::other)?.map_err(CliError::other)?;
+    let stop = CancellationToken::new();
+    let options =
+        ServeOptions { listen: args.listen, audit: Some(common.state.join("audit.jsonl")) };
+    let sites = serve(options, Arc::new(vault), Arc::new(runs.clone()), stop.clone())
+        .await
+        .map_err(CliError::other)?;
+    let addresses = remember_addresses(&common.state, args, &sites)?;
+    greet(&world, &sites, &addresses, &first);
+
+    let leases =
+        tokio::spawn(lease_file::keep(Arc::clone(&sites), common.state.clone(), stop.clone()));
+    let working = tokio::spawn(work(world, sites, runs, stop.clone()));
+    let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+    let early = tokio::select! {
+        result = told_to_stop() => { result?; None }
+        ended = working_end(&working) => { Some(ended) }
+    };
+    let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+    tracing::info!("stopping; runs at the sites go on");
+    stop.cancel();
+    let ended = tokio::time::timeout(GRACE, async { (working.await, leases.await) }).await;
+    match (early, ended) {
+        (None, Ok((Ok(()), _))) => Ok(Exit::Ok),
+        (Some(()), _) => Err(CliError::other("the controllers ended by themselves; see the log")),
+        (_, Ok((Err(error), _))) => Err(CliError::other(error)),
+        (_, Err(_)) => Err(CliError::other("not everything came to an end in 10 s")),
+    }
+}
+
+/// The loops of the coordinator, until `stop`.
+async fn work(
+    _world: DirectoryWorld,
+    _sites: Arc<Sites>,
+    _runs: RunStore,
+    stop: CancellationToken,
+) {
+    stop.cancelled().await;
+}
+
+/// Looks whether the controllers have ended, without taking their result.
+async fn working_end(working: &tokio::task::JoinHandle<()>) {
+    while !working.is_finished() {
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
+}
+
+async fn told_to_stop() -> Result<(), CliError> {
+    let mut terminate = signal(SignalKind::terminate()).map_err(CliError::other)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(CliError::other)?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+fn advertise_path(state: &Path) -> PathBuf {
+    state.join("advertise.json")
+}
+
+/// Keeps where agents reach us, for `site add`.
+fn remember_addresses(
+    state: &Path,
+    args: &RunArgs,
+    sites: &Sites,
+) -> Result<Vec<String>, CliError> {
+    let local = sites.local_addr();
+    let addresses = match args.advertise.as_slice() {
+        [] if local.ip().is_unspecified() => advertised(state),
+        [] => vec![local.to_string()],
+        given => given.to_vec(),
+    };
+    let bytes = serde_json::to_vec(&addresses).map_err(CliError::other)?;
+    files::write_private(&advertise_path(state), &bytes).map_err(CliError::other)?;
+    Ok(addresses)
+}
+
+/// Where agents reach the coordinator of this state directory, as far as `run` was told.
+pub fn advertised(state: &Path) -> Vec<String> {
+    let bytes = files::read_limited(&advertise_path(state), 64 << 10).ok().flatten();
+    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+}
+
+/// Says where it listens and what to do next.
+fn greet(world: &DirectoryWorld, sites: &Sites, addresses: &[String], first: &Snapshot) {
+    let listen = sites.local_addr();
+    tracing::info!(%listen, objects = %world.objects_dir().display(), "serving sites");
+    for line in greeting(&listen.to_string(), world.objects_dir(), addresses, first) {
+        note(&line);
+    }
+}
+
+fn greeting(listen: &str, objects: &Path, addresses: &[String], first: &Snapshot) -> Vec<String> {
+    let mut lines = vec![
+        format!("bpa-coordinator {} serves sites on {listen} (UDP)", env!("CARGO_PKG_VERSION")),
+        format!(
+            "objects: {} ({} hosts, {} sites, {} provisionings)",
+            objects.display(),
+            first.hosts.len(),
+            first.sites.len(),
+            first.provisionings.len()
+        ),
+    ];
+    if !first.problems.is_empty() {
+        lines.push(format!(
+            "{} objects can't be used; bpa-coordinator get says why",
+            first.problems.len()
+        ));
+    }
+    if first.sites.is_empty() {
+        let advertise = match addresses {
+            [] => " --advertise HOST:PORT".to_owned(),
+            _ => String::new(),
+        };
+        lines.push(format!("no site yet; add one with: bpa-coordinator site add NAME{advertise}"));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_without_a_site_says_what_to_do_next() {
+        let say = |addresses: &[String], first: &Snapshot| {
+            greeting("0.0.0.0:7443", Path::new("/o"), addresses, first).join("\n")
+        };
+        let text = say(&[], &Snapshot::default());
+        assert!(
+            text.contains("0.0.0.0:7443") && text.contains("site add NAME --advertise"),
+            "{text}"
+        );
+        let text = say(&["192.0.2.1:7443".to_owned()], &Snapshot::default());
+        assert!(text.ends_with("site add NAME"), "{text}");
+        let sites = vec![super::super::render::testing::site()];
+        let text = say(&[], &Snapshot { sites, ..Snapshot::default() });
+        assert!(!text.contains("site add"), "{text}");
+    }
+
+    #[test]
+    fn addresses_are_remembered_for_the_next_command() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(advertised(dir.path()).is_empty());
+        std::fs::write(advertise_path(dir.path()), "[\"a:1\"]").unwrap();
+        assert_eq!(advertised(dir.path()), ["a:1"]);
+    }
+}

@@ -1,0 +1,111 @@
+//! `site …`: adding, approving and looking at sites.
+
+use bpa_common::api::{ObjectKey, Site};
+use jiff::Timestamp;
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use super::args::{Common, GetArgs, NameArg, SiteAddArgs, SiteCommand};
+use super::exit::{CliError, CliResult, Exit};
+use super::lease_file::LeaseFile;
+use super::output::note;
+use super::{find, lease_file, manifests, objects, run};
+use crate::cluster::kind::{Kind, ObjectId};
+use crate::cluster::{FileVault, World, files};
+use crate::sites::{Invitation, site_add};
+
+/// All of `site …`.
+pub async fn site(common: &Common, command: &SiteCommand) -> CliResult {
+    match command {
+        SiteCommand::Add(args) => add(common, args).await,
+        SiteCommand::Approve(args) => approve(common, args).await,
+        SiteCommand::List => {
+            objects::get(common, &GetArgs { kind: Some("sites".to_owned()), name: None }).await
+        }
+        SiteCommand::Leases(args) => leases(common, args).await,
+    }
+}
+
+async fn add(common: &Common, args: &SiteAddArgs) -> CliResult {
+    let addresses = match args.advertise.as_slice() {
+        [] => run::advertised(&common.state),
+        given => given.to_vec(),
+    };
+    if addresses.is_empty() {
+        return Err(CliError::Usage(
+            "where do agents reach this coordinator? Give --advertise HOST:PORT here, or to `bpa-coordinator run`".to_owned(),
+        ));
+    }
+    let invitation =
+        Invitation { site: args.name.clone(), ttl: args.ttl, addresses, replace: args.replace };
+    files::private_dir(&common.state).map_err(CliError::other)?;
+    let vault = FileVault::open(&common.state).map_err(CliError::other)?;
+    let now = Timestamp::now();
+    let line = tokio::task::spawn_blocking(move || site_add(&vault, &invitation, now))
+        .await
+        .map_err(CliError::other)?
+        .map_err(CliError::other)?;
+    make_object(common, &args.name).await?;
+    let value = json!({
+        "site": line.site,
+        "line": line.line.expose_secret(),
+        "expires": line.expires,
+        "caFingerprint": line.ca_fingerprint,
+        "replaces": line.replaces,
+    });
+    common.output.show(&value, || format!("bpa-agent join {}\n", line.line.expose_secret()))?;
+    note(&format!(
+        "Run this once on the bootstrap host of {}, before {}. It is shown only now.\nThe coordinator's fingerprint is {}.\nThen: bpa-coordinator site approve {}",
+        line.site, line.expires, line.ca_fingerprint, line.site
+    ));
+    if let Some(old) = &line.replaces {
+        note(&format!("It replaces the enrolled key {old}."));
+    }
+    Ok(Exit::Ok)
+}
+
+/// A site that is invited is also an object, so that it can be seen and approved.
+async fn make_object(common: &Common, name: &str) -> Result<(), CliError> {
+    if let Ok(snapshot) = find::open(common)?.snapshot().await
+        && snapshot.sites.iter().any(|site| site.metadata.name == name)
+    {
+        return Ok(());
+    }
+    let metadata = bpa_common::api::ObjectMeta { name: name.to_owned(), ..Default::default() };
+    let site: Site = Site::new(metadata, Default::default());
+    let mut value = serde_json::to_value(&site).map_err(CliError::other)?;
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("status");
+    }
+    manifests::create(common, &value).await
+}
+
+async fn approve(common: &Common, args: &NameArg) -> CliResult {
+    let world = find::open(common)?;
+    let snapshot = world.snapshot().await?;
+    let site = find::pick(Kind::Site, &snapshot.sites, |site| &site.metadata, &args.name)?;
+    let key = site.metadata.key();
+    let id = ObjectId::new(Kind::Site, key.clone());
+    world.patch(id, json!({"spec": {"approved": true}})).await?;
+    let result = json!({"name": key.to_string(), "fingerprint": site.status.fingerprint, "result": "approved"});
+    common.output.show(&result, || {
+        let key_text = match site.status.fingerprint.as_str() {
+            "" => "it has not joined yet; its orders wait until it does".to_owned(),
+            fingerprint => format!("its key is {fingerprint}"),
+        };
+        format!("site {key} is approved and takes orders; {key_text}\n")
+    })?;
+    Ok(Exit::Ok)
+}
+
+async fn leases(common: &Common, args: &NameArg) -> CliResult {
+    let world = find::open(common)?;
+    let snapshot = world.snapshot().await?;
+    let site = find::pick(Kind::Site, &snapshot.sites, |site| &site.metadata, &args.name)?;
+    let ObjectKey { name, .. } = site.metadata.key();
+    let Some(file) = LeaseFile::read(&common.state, &name).map_err(CliError::other)? else {
+        return Err(CliError::NotFound(format!("site {name} has reported no leases yet")));
+    };
+    common.output.show(&file, || lease_file::render(&file, Timestamp::now()))?;
+    Ok(Exit::Ok)
+}
