@@ -5,7 +5,9 @@ import os
 import pathlib
 import tempfile
 import threading
+import time
 import unittest
+import unittest.mock
 
 from support import load, load_utils
 
@@ -14,6 +16,7 @@ http_util = load("shared/module_utils/bundle_http.py", "ansible.module_utils.bun
 state_util = load("full/module_utils/kubeadm_state.py", "ansible.module_utils.kubeadm_state")
 bundle_files = load("shared/library/bundle_files.py")
 node_files = load("shared/library/node_files.py")
+kubeadm_step = load("full/library/kubeadm_step.py")
 node_facts = load("full/library/node_facts.py")
 addresses = load("shared/filter_plugins/addresses.py")
 bundle_filters = load("shared/filter_plugins/bundle.py")
@@ -89,6 +92,26 @@ class Downloads(unittest.TestCase):
         self.assertEqual(os.stat(file["dest"]).st_mode & 0o777, 0o755)
 
 
+    def test_list_all_that_is_missing(self):
+        files = [{"src": "none%d" % i, "dest": self.out + "/x", "sha256": self.sum, "mode": "0755"} for i in range(12)]
+        changed, misses = bundle_files.ensure_all(self.repo, files)
+        self.assertEqual((changed, len(misses)), ([], 12))
+        self.assertTrue(http_util.listing(misses).endswith("\nand 2 more"))
+
+    def test_are_not_all_waited_for_when_nobody_answers(self):
+        files = [{"src": "f%d" % i, "dest": self.out + "/f%d" % i, "sha256": self.sum, "mode": "0755"} for i in range(400)]
+        pauses = []
+
+        def pause(seconds):
+            pauses.append(seconds)
+            time.sleep(0.01)
+
+        with unittest.mock.patch.object(http_util.download, "__defaults__", (pause,)):
+            _, misses = bundle_files.ensure_all("http://127.0.0.1:9", files)
+        self.assertEqual(len(misses), 1)
+        self.assertLess(len(pauses), 100)
+
+
 class SmallFiles(unittest.TestCase):
     """node_files."""
 
@@ -144,6 +167,25 @@ class KubeadmState(unittest.TestCase):
             self.assertEqual(state_util.read(path), {"cluster": "c", "step": "init", "phase": "started"})
             pathlib.Path(path).write_text("{", encoding="utf-8")
             self.assertEqual(state_util.read(path), {})
+
+
+class KubeadmFailure(unittest.TestCase):
+    """What the user reads when kubeadm fails."""
+
+    PREFLIGHT = (
+        "\x1b[0;37mCONFIG_AUFS_FS\x1b[0m: not set\n\t[WARNING Swap]: swap is on\n[preflight] Some fatal errors occurred:\n"
+        "\t[ERROR Port-6443]: Port 6443 is in use\nerror: error execution phase preflight: preflight checks failed\n"
+    )
+
+    def test_begins_with_the_error_and_leaves_out_the_noise(self):
+        text = kubeadm_step.explain("init", 1, self.PREFLIGHT, self.fail)
+        self.assertTrue(text.startswith("kubeadm init ended with 1: [ERROR Port-6443]: Port 6443 is in use; error: "), text)
+        self.assertNotIn("CONFIG_AUFS", text)
+        self.assertNotIn("Swap", text)
+
+    def test_shows_the_kubelets_journal_when_it_was_started(self):
+        text = kubeadm_step.explain("join", 1, "[kubelet-start] Starting the kubelet\nerror: timed out\n", lambda: "no cgroup\n")
+        self.assertTrue(text.endswith("the kubelet's journal:\nno cgroup"), text)
 
 
 class Facts(unittest.TestCase):

@@ -12,6 +12,7 @@ preflight checks), timeout (seconds).
 
 import fcntl
 import os
+import re
 import subprocess
 import time
 
@@ -27,9 +28,30 @@ REFUSED = (
 )
 
 
+# Colours, and the long list of what kubeadm found in the kernel.
+NOISE = re.compile(r"\x1b\[[0-9;]*m")
+KERNEL = re.compile(r"^(CONFIG_|CGROUPS_|KERNEL_VERSION|OS:|\[WARNING|To see the stack trace|\[preflight\] If you know)")
+
+
 def tail(text, lines=TAIL):
     """The last lines that say something."""
     return "\n".join([line for line in text.splitlines() if line.strip()][-lines:])
+
+
+def explain(step, code, out, journal):
+    """The text of a failure: kubeadm's errors first, and then what led there.
+
+    journal: how to get the kubelet's journal; asked only when kubeadm got as
+    far as starting the kubelet.
+    """
+    lines = [line.strip() for line in NOISE.sub("", out).splitlines()]
+    lines = [line for line in lines if line and not KERNEL.match(line)]
+    errors = [line for line in lines if re.match(r"\[ERROR|error:|error execution", line)]
+    text = "kubeadm %s ended with %d: %s" % (step, code, "; ".join(errors) or "no error named")
+    text += "\n\n" + tail("\n".join(line for line in lines if line not in errors))
+    if any("[kubelet-start]" in line or "kubelet" in line for line in errors + lines):
+        text += "\n\nthe kubelet's journal:\n" + tail(journal())
+    return text
 
 
 def kubelet_says():
@@ -84,8 +106,7 @@ def run(module):
         words.append("--ignore-preflight-errors=" + ",".join(module.params["ignore"]))
     code, out = kubeadm(words, module.params["timeout"])
     if code != 0:
-        text = "kubeadm %s ended with %d:\n%s\n\nthe kubelet's journal:\n%s"
-        module.fail_json(msg=text % (step, code, tail(out), tail(kubelet_says())), rc=code)
+        module.fail_json(msg=explain(step, code, out, kubelet_says), rc=code)
     kubeadm_state.write(cluster, step, "done")
     module.exit_json(changed=True, reason=reason)
 

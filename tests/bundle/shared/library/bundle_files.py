@@ -12,7 +12,7 @@ import concurrent.futures
 import os
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.bundle_http import DownloadError, download, sha256_of, url_of
+from ansible.module_utils.bundle_http import DownloadError, NoAnswer, download, listing, sha256_of, url_of
 
 AT_A_TIME = 4
 
@@ -31,6 +31,23 @@ def ensure(repo, file):
     return fetched
 
 
+def ensure_all(repo, files):
+    """Makes all files stand; returns (those that changed, what is missing)."""
+    changed, misses = [], []
+    with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
+        jobs = [(file, pool.submit(ensure, repo, file)) for file in files]
+        for file, job in jobs:
+            try:
+                if job.result():
+                    changed.append(file["dest"])
+            except NoAnswer as error:
+                pool.shutdown(cancel_futures=True)
+                return changed, [str(error)]
+            except (DownloadError, OSError) as error:
+                misses.append(str(error))
+    return changed, misses
+
+
 def main():
     """Fetches what is missing and reports all misses at once."""
     file_options = {
@@ -46,16 +63,9 @@ def main():
         }
     )
     repo, files = module.params["repo"], module.params["files"]
-    changed, misses = [], []
-    with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
-        for file, future in [(file, pool.submit(ensure, repo, file)) for file in files]:
-            try:
-                if future.result():
-                    changed.append(file["dest"])
-            except (DownloadError, OSError) as error:
-                misses.append(str(error))
+    changed, misses = ensure_all(repo, files)
     if misses:
-        module.fail_json(msg="\n".join(misses), misses=misses)
+        module.fail_json(msg=listing(misses))
     module.exit_json(changed=bool(changed), fetched=changed)
 
 

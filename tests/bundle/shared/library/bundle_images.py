@@ -14,7 +14,7 @@ import os
 import subprocess
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.bundle_http import DownloadError, download, url_of
+from ansible.module_utils.bundle_http import DownloadError, download, listing, url_of
 
 AT_A_TIME = 2
 CTR = ["ctr", "--namespace", "k8s.io", "images"]
@@ -83,7 +83,7 @@ def main():
     if wanted:
         note(state, known)
     if misses:
-        module.fail_json(msg="\n".join(misses), misses=misses)
+        module.fail_json(msg=listing(misses))
     module.exit_json(changed=bool(wanted), imported=[i["name"] for i in wanted])
 
 

@@ -21,6 +21,19 @@ class DownloadError(Exception):
     """A file that could not be had; the text says what was wanted and found."""
 
 
+class NoAnswer(DownloadError):
+    """Nobody answers; asking for other files would not help."""
+
+
+SHOWN = 10
+
+
+def listing(misses):
+    """What is missing, as one text that stays readable."""
+    more = len(misses) - SHOWN
+    return "\n".join(misses[:SHOWN] + (["and %d more" % more] if more > 0 else []))
+
+
 def sha256_of(path):
     """The hexadecimal SHA-256 of a file, or None when there is no such file."""
     digest = hashlib.sha256()
@@ -84,7 +97,7 @@ def download(url, sha256, directory, pause=time.sleep):
             problem = error
         if attempt < ATTEMPTS:
             pause(2 ** (attempt - 1))
-    raise DownloadError(
+    raise NoAnswer(
         "%s: wanted the file, found no answer in %d tries (%s); check files_repo and "
         "that the bootstrap host serves it" % (url, ATTEMPTS, problem)
     )
