@@ -73,8 +73,11 @@ impl LeaseStream {
     fn insert(&mut self, view: &mut LeaseView, new: Vec<LeaseEntry>) -> Result<(), LeaseError> {
         for entry in new {
             let entries = view.by_mac.entry(entry.mac).or_default();
-            let same =
-                |old: &LeaseEntry| old.address == entry.address && old.source == entry.source;
+            let same = |old: &LeaseEntry| {
+                old.address == entry.address
+                    && old.source == entry.source
+                    && old.state == entry.state
+            };
             match entries.iter_mut().find(|old| same(old)) {
                 Some(old) => *old = entry,
                 None if self.entries >= MAX_ENTRIES => return Err(LeaseError::TooMany),

@@ -15,11 +15,12 @@ pub struct LeaseSnapshot {
 }
 
 /// What changed since `seq - 1`; a gap asks for a new snapshot (the receiver resets the stream).
+/// `removed` is applied first: what stays of an address in another source is told again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseDelta {
     pub seq: u64,
     pub sources: Vec<LeaseSource>,
-    /// New or changed, by (mac, address, source).
+    /// New or changed, by (mac, address, source, state).
     pub changed: Vec<LeaseEntry>,
     pub removed: Vec<(MacAddress, IpAddr)>,
 }
