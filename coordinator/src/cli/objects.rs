@@ -9,7 +9,7 @@ use super::exit::{CliError, CliResult, Exit};
 use super::find;
 use super::output::{Output, list, note, print};
 use super::render::table::Table;
-use super::render::{describe, get};
+use super::render::{describe, describe_site, get};
 use crate::cluster::directory::DirectoryWorld;
 use crate::cluster::kind::{Kind, ObjectId};
 use crate::cluster::{Snapshot, World};
@@ -141,12 +141,12 @@ pub async fn describe(common: &Common, args: &DescribeArgs) -> CliResult {
         Kind::Site => {
             let found = find::pick(kind, &snapshot.sites, |site| &site.metadata, name);
             let site = found.map_err(|error| or_problem(error, &snapshot, kind, name))?;
-            describe::site(site, &events, now)
+            describe_site::site(site, &events, now)
         }
         Kind::Host => {
             let found = find::pick(kind, &snapshot.hosts, |record| &record.host.metadata, name);
             let host = found.map_err(|error| or_problem(error, &snapshot, kind, name))?;
-            describe::host(host, &events, now)
+            describe_site::host(host, &events, now)
         }
         other => {
             return Err(CliError::Usage(format!(

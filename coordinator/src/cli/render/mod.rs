@@ -4,6 +4,7 @@
 //! `text::cell` before a terminal sees it.
 
 pub mod describe;
+pub mod describe_site;
 pub mod get;
 pub mod live;
 pub mod table;

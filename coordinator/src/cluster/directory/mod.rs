@@ -1,15 +1,19 @@
 //! The embedded world: a directory of manifests is the input, a state directory keeps the rest.
 //!
-//! - `manifest`, `merge`, `overlay`, `ledger`, `tracker`, `assemble`: pure.
+//! - `manifest`, `header`, `merge`, `overlay`, `ledger`, `tracker`, `assemble`: pure.
 //! - `scan`: reads the objects directory. The user's files are never rewritten.
 //! - `state`, `held`, `events`: files of the state directory (0700, files 0600, atomic).
-//! - `core`, `claims`: put them together; `changes` tells when to look again.
+//! - `core` reads, `compose` puts an object together, `edit`, `claims` and `upkeep` change what is
+//!   kept; `changes` tells when to look again; `world` is the async face.
 
 mod assemble;
 mod changes;
 mod claims;
+mod compose;
 mod core;
+mod edit;
 mod events;
+mod header;
 mod held;
 mod ledger;
 mod load;
@@ -19,6 +23,7 @@ mod overlay;
 mod scan;
 mod state;
 mod tracker;
+mod upkeep;
 mod world;
 
 pub use changes::Changes;

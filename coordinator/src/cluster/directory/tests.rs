@@ -323,3 +323,93 @@ async fn only_one_runner_has_a_state_directory() {
     let error = DirectoryWorld::open(&lab.objects(), &lab.state(), Role::Runner).unwrap_err();
     assert!(matches!(error, WorldError::InUse { .. }), "{error}");
 }
+
+#[tokio::test]
+async fn a_state_file_that_is_broken_makes_its_object_unusable_and_no_other() {
+    let lab = Lab::new();
+    let world = lab.open(Role::Runner);
+    let uid = world.snapshot().await.unwrap().provisionings[0].metadata.uid.clone();
+    world.write_provisioning_status(&edge(), &uid, &ProvisioningStatus::default()).await.unwrap();
+    fs::write(lab.state().join("status/provisioning.default.edge.json"), "{torn").unwrap();
+    let snapshot = world.snapshot().await.unwrap();
+    assert_eq!(
+        (snapshot.provisionings.len(), snapshot.hosts.len(), snapshot.sites.len()),
+        (0, 1, 1)
+    );
+    let problem = &snapshot.problems[0];
+    assert_eq!(problem.key.as_ref(), Some(&edge()));
+    assert!(problem.message.contains("status/provisioning.default.edge.json"), "{problem:?}");
+}
+
+#[tokio::test]
+async fn what_is_kept_of_objects_that_are_gone_goes_too() {
+    let lab = Lab::new();
+    let world = lab.open(Role::Runner);
+    world.snapshot().await.unwrap();
+    let site = ObjectId::new(Kind::Site, ObjectKey::new("default", "north"));
+    world.patch(site, json!({"spec": {"approved": true}})).await.unwrap();
+    let overlay = lab.state().join("overlay/site.default.north.json");
+    assert!(overlay.exists());
+    lab.remove("site.yaml");
+    until(&world, |s| s.sites.is_empty()).await;
+    until(&world, |_| !overlay.exists()).await;
+    lab.write("site.yaml", SITE);
+    let back = until(&world, |s| !s.sites.is_empty()).await;
+    assert!(!back.sites[0].spec.approved, "approval was given to another site");
+}
+
+#[tokio::test]
+async fn a_restart_with_the_manifest_gone_goes_on_with_the_deletion() {
+    let lab = Lab::new();
+    let world = lab.open(Role::Runner);
+    world.snapshot().await.unwrap();
+    world.set_finalizer(&edge(), true).await.unwrap();
+    world.set_finalizer(&edge(), true).await.unwrap();
+    drop(world);
+    lab.remove("edge.yaml");
+    let world = lab.open(Role::Runner);
+    let first = world.snapshot().await.unwrap();
+    assert!(!first.provisionings[0].metadata.is_deleting(), "one read is not enough");
+    let seen = until(&world, |s| s.provisionings[0].metadata.is_deleting()).await;
+    let since = seen.provisionings[0].metadata.deletion_timestamp;
+    drop(world);
+    let again = lab.open(Role::Runner).snapshot().await.unwrap();
+    assert_eq!(again.provisionings[0].metadata.deletion_timestamp, since);
+}
+
+#[tokio::test]
+async fn hosts_with_long_names_and_many_of_them_are_no_trouble() {
+    let lab = Lab::new();
+    let name = format!("{}.{}", "a".repeat(63), "b".repeat(63))
+        + &format!(".{}", "c".repeat(63))
+        + &format!(".{}", "d".repeat(60));
+    let mut text = HOST.replace("name: host1", &format!("name: {name}"));
+    for n in 0..500 {
+        text.push_str("---\n");
+        text.push_str(
+            &HOST.replace("name: host1", &format!("name: h{n}")).replace("u-1", &format!("u{n}")),
+        );
+    }
+    lab.write("hosts.yaml", &text);
+    let world = lab.open(Role::Runner);
+    let snapshot = world.snapshot().await.unwrap();
+    assert_eq!((snapshot.hosts.len(), snapshot.problems.len()), (501, 0));
+    let long = snapshot.hosts.iter().find(|h| h.host.metadata.name == name).unwrap();
+    let host = HostRef { key: long.host.metadata.key(), uid: "u-1".to_owned() };
+    let version = long.host.metadata.resource_version.clone();
+    assert_eq!(world.claim(&host, &version, &consumer("u")).await.unwrap(), ClaimOutcome::Ours);
+}
+
+#[tokio::test]
+async fn two_claims_at_once_have_one_winner() {
+    let lab = Lab::new();
+    let world = lab.open(Role::Runner);
+    let (host, version, _) = host_of(&world.snapshot().await.unwrap());
+    let (a, b) = (consumer("u-a"), consumer("u-b"));
+    let (first, second) =
+        tokio::join!(world.claim(&host, &version, &a), world.claim(&host, &version, &b));
+    let ours = [first.unwrap(), second.unwrap()];
+    let winners = ours.iter().filter(|outcome| **outcome == ClaimOutcome::Ours).count();
+    let losers = ours.iter().filter(|outcome| matches!(outcome, ClaimOutcome::Taken(_))).count();
+    assert_eq!((winners, losers), (1, 1), "{ours:?}");
+}
