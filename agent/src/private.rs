@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
 
 /// Makes a directory, and its parents, that only the agent may enter (0700).
@@ -30,10 +30,18 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     }
     written?;
     // The new name lasts only once the directory is on the disk.
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
-        _ => Ok(()),
-    }
+    File::open(room_of(path))?.sync_all()
+}
+
+/// Opens a file to lock it, and makes it when there is none.
+///
+/// # Errors
+/// When it can't be opened.
+pub fn open_lock(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    give_to_owner(&file, path)?;
+    Ok(file)
 }
 
 fn write_aside(aside: &Path, content: &[u8]) -> io::Result<()> {
@@ -43,12 +51,32 @@ fn write_aside(aside: &Path, content: &[u8]) -> io::Result<()> {
         _ => {}
     }
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(aside)?;
+    give_to_owner(&file, aside)?;
     file.write_all(content)?;
     file.sync_all()
 }
 
+/// A file in the agent's directory is the agent's, though root wrote it on the command line.
+fn give_to_owner(file: &File, path: &Path) -> io::Result<()> {
+    let room = fs::metadata(room_of(path))?;
+    let us = rustix::process::geteuid();
+    if us.is_root() && room.uid() != us.as_raw() {
+        fchown(file, Some(room.uid()), Some(room.gid()))?;
+    }
+    Ok(())
+}
+
+fn room_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::chown;
+
     use super::*;
 
     #[test]
@@ -71,5 +99,23 @@ mod tests {
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         make_dir(dir.path()).unwrap();
         assert_eq!(fs::metadata(dir.path()).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn what_root_writes_in_the_agents_directory_is_the_agents() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        chown(dir.path(), Some(4242), Some(4243)).unwrap();
+        let path = dir.path().join("pins.json");
+        write(&path, b"x").unwrap();
+        let owner = |path: &Path| {
+            let metadata = fs::metadata(path).unwrap();
+            (metadata.uid(), metadata.gid())
+        };
+        assert_eq!(owner(&path), (4242, 4243));
+        drop(open_lock(&dir.path().join("lock")).unwrap());
+        assert_eq!(owner(&dir.path().join("lock")), (4242, 4243));
     }
 }

@@ -1,4 +1,5 @@
 //! The command line of `bpa-agent`.
 
+pub mod keys;
 pub mod leases;
 pub mod output;

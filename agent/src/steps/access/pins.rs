@@ -3,8 +3,7 @@
 //! `<state_dir>/pins.json` is read at each use, under a file lock, because `bpa-agent keys` changes
 //! it from another process.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use russh::keys::{HashAlg, PublicKey};
@@ -117,9 +116,7 @@ impl Pins {
 
     fn lock(&self) -> Result<File, PinsError> {
         let path = self.path.with_extension("lock");
-        let opened =
-            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
-        let file = opened.map_err(|e| self.io(e))?;
+        let file = private::open_lock(&path).map_err(|e| self.io(e))?;
         flock(&file, FlockOperation::LockExclusive).map_err(|e| self.io(e.into()))?;
         Ok(file)
     }

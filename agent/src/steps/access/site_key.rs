@@ -15,6 +15,11 @@ use crate::private;
 
 /// A key file is some 400 bytes.
 const LIMIT: u64 = 16 << 10;
+const ROOM: &str = "ssh";
+
+fn path_in(state_dir: &Path) -> PathBuf {
+    state_dir.join(ROOM).join("site_ed25519")
+}
 
 /// The site's key pair. `Debug` shows the public half alone.
 pub struct SiteKey {
@@ -42,14 +47,31 @@ impl SiteKey {
     /// # Errors
     /// When it can't be written, read, or is open to others. A damaged key is never replaced.
     pub fn load_or_create(state_dir: &Path, site: &str) -> Result<Self, SiteKeyError> {
-        let directory = state_dir.join("ssh");
-        let path = directory.join("site_ed25519");
+        let path = path_in(state_dir);
         let unwritten = |source| SiteKeyError::Write { path: path.clone(), source };
-        private::make_dir(&directory).map_err(unwritten)?;
+        private::make_dir(&state_dir.join(ROOM)).map_err(unwritten)?;
         if !path.exists() {
             let text = generate(site)?;
             private::write(&path, text.as_bytes()).map_err(unwritten)?;
         }
+        let key = Self::read(path.clone())?;
+        let public = path.with_extension("pub");
+        if fs::read_to_string(&public).ok().as_deref().map(str::trim_end) != Some(&key.line) {
+            private::write(&public, format!("{}\n", key.line).as_bytes()).map_err(unwritten)?;
+        }
+        Ok(key)
+    }
+
+    /// Reads the key; none when it has not been made yet.
+    ///
+    /// # Errors
+    /// When it can't be read, is damaged or open to others.
+    pub fn load(state_dir: &Path) -> Result<Option<Self>, SiteKeyError> {
+        let path = path_in(state_dir);
+        if path.exists() { Self::read(path).map(Some) } else { Ok(None) }
+    }
+
+    fn read(path: PathBuf) -> Result<Self, SiteKeyError> {
         let text = read_private(&path, LIMIT).map_err(SiteKeyError::Private)?;
         let damaged = |e: russh::keys::ssh_key::Error| SiteKeyError::Damaged {
             path: path.clone(),
@@ -57,10 +79,6 @@ impl SiteKey {
         };
         let key = PrivateKey::from_openssh(text.as_bytes()).map_err(damaged)?;
         let line = key.public_key().to_openssh().map_err(damaged)?;
-        let public = path.with_extension("pub");
-        if fs::read_to_string(&public).ok().as_deref().map(str::trim_end) != Some(&line) {
-            private::write(&public, format!("{line}\n").as_bytes()).map_err(unwritten)?;
-        }
         Ok(Self { path, key: Arc::new(key), line })
     }
 
