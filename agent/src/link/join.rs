@@ -226,7 +226,7 @@ mod tests {
         let site = "north".parse().unwrap();
         let mut texts: Vec<_> = refusals.iter().map(|r| explain(r, &site)).collect();
         assert!(texts.iter().all(|t| t.contains(';')), "{texts:#?}");
-        assert!(texts[3].contains("2026-11-29T"), "{}", texts[3]);
+        assert!(texts[3].contains("2026-11-30T"), "{}", texts[3]);
         assert!(texts[7].contains("2 s"), "{}", texts[7]);
         texts.sort();
         texts.dedup();

@@ -6,9 +6,11 @@ use std::time::Duration;
 use quinn::{IdleTimeout, TransportConfig, VarInt};
 
 /// How often a quiet connection says that it lives.
-pub const KEEP_ALIVE: Duration = Duration::from_secs(5);
-/// A connection on which nothing came for so long is dead.
-pub const MAX_IDLE: Duration = Duration::from_secs(15);
+pub const KEEP_ALIVE: Duration = Duration::from_secs(4);
+/// A connection on which nothing came for so long is dead. The first packet that is sent after
+/// the last one that came starts the count anew, so a cut is known after at most the sum of this
+/// and [`KEEP_ALIVE`]: within the promised 15 s.
+pub const MAX_IDLE: Duration = Duration::from_secs(10);
 /// How often each side sends a heartbeat on the control stream.
 pub const HEARTBEAT: Duration = Duration::from_secs(5);
 /// A peer whose heartbeats stay away for so long is stuck, even when its QUIC still answers.
