@@ -15,7 +15,7 @@ const SCHEMA: u32 = 1;
 /// Options of the command.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Example:\n  bpa-agent keys\n  bpa-agent keys forget rack1-node7\n\n\
-    Exit codes: 0 done, 1 the keys can't be read, 2 usage, 3 the host has no pinned key.")]
+    Exit codes: 0 done, 1 the keys can't be read, 2 usage, 4 the host has no pinned key.")]
 pub struct KeysArgs {
     #[command(subcommand)]
     pub command: Option<KeysCommand>,
@@ -98,7 +98,7 @@ fn forget(state_dir: &Path, host: &str, output: Output) -> Result<ExitCode, Keys
     let gone = Pins::new(state_dir).forget(host)?;
     if gone.is_empty() {
         eprintln!("no host key of {host} is pinned; `bpa-agent keys` lists those that are");
-        return Ok(ExitCode::from(3));
+        return Ok(ExitCode::from(4));
     }
     let lines: Vec<HostLine> = gone.into_iter().map(HostLine::of).collect();
     let words = || {
@@ -196,7 +196,7 @@ mod tests {
         let forget = args(&["forget", "host1"]);
         assert_eq!(run(&forget, &config, Output::Table).unwrap(), ExitCode::SUCCESS);
         assert!(Pins::new(dir.path()).all().unwrap().is_empty());
-        assert_eq!(run(&forget, &config, Output::Table).unwrap(), ExitCode::from(3));
+        assert_eq!(run(&forget, &config, Output::Table).unwrap(), ExitCode::from(4));
     }
 
     #[test]

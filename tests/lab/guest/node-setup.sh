@@ -9,6 +9,9 @@ if [ -d /sys/fs/cgroup/memory ]; then
   done
 fi
 
+# The serial number there is the one of the machine underneath, not of this host.
+[ ! -d /sys/class/dmi/id ] || mount -t tmpfs -o ro,mode=755 dmi /sys/class/dmi/id || :
+
 # kubelet sets these, but they belong to the machine underneath: let it set copies.
 mkdir -p /run/machine-settings
 for setting in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops \

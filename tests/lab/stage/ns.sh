@@ -7,6 +7,8 @@ base=$1 disk=$2 root=$3 client=$4
 mount -t overlay host -o "lowerdir=$base,upperdir=$disk/upper,workdir=$disk/work" "$root"
 mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
+# The serial number there is the one of the machine underneath, not of this host.
+[ ! -d "$root/sys/class/dmi/id" ] || mount -t tmpfs -o ro,mode=755 dmi "$root/sys/class/dmi/id"
 mount -t tmpfs -o mode=755,size=64m run "$root/run"
 mkdir "$root/run/sshd" "$root/run/lock"
 mount -t tmpfs -o mode=755,size=16m dev "$root/dev"
