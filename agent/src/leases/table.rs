@@ -306,3 +306,7 @@ fn in_force(sources: &[SourceView], placements: &[Placement]) -> Vec<(usize, usi
     }
     newest.into_values().map(|(_, source, index)| (source, index)).collect()
 }
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;

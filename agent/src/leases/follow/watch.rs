@@ -83,3 +83,51 @@ fn concerns(event: &notify::Event, names: &[OsString]) -> bool {
     };
     event.paths.is_empty() || event.paths.iter().any(ours)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    async fn woken(wake: &Notify) -> bool {
+        tokio::time::timeout(Duration::from_millis(400), wake.notified()).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn writing_and_replacing_wake_but_reading_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("leases");
+        std::fs::write(&file, "a").unwrap();
+        let wake = Arc::new(Notify::new());
+        let mut watch = Watch::new(std::slice::from_ref(&file), wake.clone());
+        assert!(!woken(&wake).await, "nothing happened");
+        for _ in 0..3 {
+            std::fs::read(&file).unwrap();
+            std::fs::metadata(&file).unwrap();
+        }
+        assert!(!woken(&wake).await, "our own reading must not wake us");
+        std::fs::write(folder.path().join("other"), "b").unwrap();
+        assert!(!woken(&wake).await, "another file is not ours");
+        std::fs::write(&file, "b").unwrap();
+        assert!(woken(&wake).await);
+        while woken(&wake).await {}
+        std::fs::write(folder.path().join("leases.new"), "c").unwrap();
+        std::fs::rename(folder.path().join("leases.new"), &file).unwrap();
+        assert!(woken(&wake).await);
+        while woken(&wake).await {}
+        // The folder is another one now: found by the next refresh.
+        std::fs::remove_dir_all(folder.path()).unwrap();
+        std::fs::create_dir(folder.path()).unwrap();
+        while woken(&wake).await {}
+        watch.refresh();
+        std::fs::write(&file, "d").unwrap();
+        assert!(woken(&wake).await);
+    }
+
+    #[test]
+    fn a_lost_event_wakes() {
+        let rescan = notify::Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
+        assert!(concerns(&rescan, &[]));
+    }
+}
