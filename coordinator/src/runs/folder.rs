@@ -3,10 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bpa_common::wire::v1::{Event, EventBody, RunId};
+use bpa_common::wire::v1::{Event, EventBody, Order, RunId};
+use serde::{Deserialize, Serialize};
 
 use super::log::LogMark;
-use super::record::RunRecord;
+use super::record::{OrderSummary, RunRecord};
 use super::{events, fold};
 use crate::cluster::files;
 
@@ -32,10 +33,18 @@ pub struct Folder {
     run: RunId,
 }
 
+/// `order.json`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Written {
+    site: String,
+    order: Order,
+}
+
 /// What a folder holds, at a start.
 #[derive(Debug)]
 pub struct Found {
     pub record: RunRecord,
+    pub order: Option<Order>,
     pub log: LogMark,
     pub has_kubeconfig: bool,
     pub unreadable_lines: u64,
@@ -57,6 +66,10 @@ impl Folder {
         self.path.join("log")
     }
 
+    fn order(&self) -> PathBuf {
+        self.path.join("order.json")
+    }
+
     fn kubeconfig(&self) -> PathBuf {
         self.path.join("kubeconfig")
     }
@@ -65,13 +78,18 @@ impl Folder {
         self.path.join("events.jsonl")
     }
 
-    /// Reads all: the order from `record.json`, the state from the events.
+    /// Reads all: the order from `order.json`, the state from the events.
     pub fn read(&self) -> io::Result<Found> {
-        let bytes = files::read_limited(&self.path.join("record.json"), MAX_RECORD)?;
-        let written: Option<RunRecord> = bytes.and_then(|b| serde_json::from_slice(&b).ok());
+        let written: Option<Written> = match files::read_limited(&self.order(), MAX_RECORD)? {
+            Some(bytes) => Some(serde_json::from_slice(&bytes)?),
+            None => None,
+        };
         let tail = events::read(&self.events())?;
-        let mut record =
-            written.map(|w| RunRecord { progress: Default::default(), ..w }).unwrap_or_default();
+        let mut record = RunRecord::default();
+        if let Some(written) = &written {
+            record.site.clone_from(&written.site);
+            record.order = Some(OrderSummary::of(&written.order));
+        }
         for line in tail.lines {
             if record.site.is_empty() {
                 record.site.clone_from(&line.site);
@@ -80,13 +98,20 @@ impl Folder {
         }
         Ok(Found {
             record,
+            order: written.map(|w| w.order),
             log: LogMark::of(&self.log())?,
             has_kubeconfig: self.kubeconfig().exists(),
             unreadable_lines: tail.unreadable,
         })
     }
 
-    /// Writes `record.json`.
+    /// Keeps the order, exactly as it is sent: a repeat sends the same.
+    pub fn write_order(&self, site: &str, order: &Order) -> io::Result<()> {
+        let written = Written { site: site.to_owned(), order: order.clone() };
+        files::write_private(&self.order(), &serde_json::to_vec(&written)?)
+    }
+
+    /// Writes `record.json`, the copy for readers.
     pub fn write_record(&self, record: &RunRecord) -> io::Result<()> {
         files::write_private(&self.path.join("record.json"), &serde_json::to_vec(record)?)
     }

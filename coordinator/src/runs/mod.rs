@@ -4,7 +4,8 @@
 //! what agents tell into folders and says what is known. Layout, private to the coordinator:
 //!
 //! ```text
-//! STATE/runs/<run id>/record.json    the order in brief and the folded state
+//! STATE/runs/<run id>/order.json     the order as it is sent, written before the first sending
+//!                     record.json    the order in brief and the folded state, for readers
 //!                     events.jsonl   every event, one a line; the truth after a restart
 //!                     log            the playbook's log
 //!                     kubeconfig     only until the world of objects has saved it

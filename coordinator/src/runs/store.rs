@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use bpa_common::wire::v1::{Event, RunId};
+use bpa_common::wire::v1::{Event, Order, RunId};
 use secrecy::SecretString;
 use tokio::sync::watch;
 
@@ -39,6 +39,8 @@ pub struct RunStoreError {
 #[derive(Clone, Debug, Default)]
 pub struct RunFacts {
     pub record: Arc<RunRecord>,
+    /// The order as it is sent; none when it was not made here.
+    pub order: Option<Arc<Order>>,
     /// The newest line of the log.
     pub last_line: String,
     /// A kubeconfig waits here to be saved.
@@ -67,6 +69,7 @@ struct Known {
 #[derive(Clone, Debug, Default)]
 struct Entry {
     record: Arc<RunRecord>,
+    order: Option<Arc<Order>>,
     log: LogMark,
     has_kubeconfig: bool,
 }
@@ -93,24 +96,20 @@ impl RunStore {
         Ok(Self(Arc::new(Shared { root, known, lanes: Lanes::default(), changes })))
     }
 
-    /// Makes the folder of a run before its order is sent. Idempotent.
+    /// Keeps an order before it is sent. The first one of a run stands: that is returned.
     ///
     /// # Errors
     /// When the folder can't be written; the order must not be sent then.
-    pub async fn begin(
-        &self,
-        run: RunId,
-        site: &str,
-        order: OrderSummary,
-    ) -> Result<(), RunStoreError> {
+    pub async fn begin(&self, site: &str, order: Order) -> Result<Arc<Order>, RunStoreError> {
         let site = site.to_owned();
-        self.blocking(run, "write", move |shared| shared.begin(run, &site, order)).await
+        self.blocking(order.run, "write", move |shared| shared.begin(&site, order)).await
     }
 
     /// All runs as they are now.
     pub fn facts(&self) -> BTreeMap<RunId, RunFacts> {
         let facts = |entry: &Entry| RunFacts {
             record: Arc::clone(&entry.record),
+            order: entry.order.clone(),
             last_line: entry.log.last_line.clone(),
             has_kubeconfig: entry.has_kubeconfig,
         };
@@ -219,8 +218,12 @@ impl Known {
                 let site = found.record.site.clone();
                 let seen = self.seen.entry(site).or_default();
                 *seen = (*seen).max(found.record.progress.last_seq);
-                let record = Arc::new(found.record);
-                let entry = Entry { record, log: found.log, has_kubeconfig: found.has_kubeconfig };
+                let entry = Entry {
+                    record: Arc::new(found.record),
+                    order: found.order.map(Arc::new),
+                    log: found.log,
+                    has_kubeconfig: found.has_kubeconfig,
+                };
                 self.runs.insert(run, entry);
             }
             Err(error) => tracing::warn!(%run, %error, "a run can't be read and is left out"),
@@ -251,19 +254,27 @@ impl Shared {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    fn begin(&self, run: RunId, site: &str, order: OrderSummary) -> io::Result<()> {
+    fn begin(&self, site: &str, order: Order) -> io::Result<Arc<Order>> {
         self.lanes.run(site, || {
-            let old = self.read(|known| known.runs.get(&run).map(|e| Arc::clone(&e.record)));
-            if old.as_ref().is_some_and(|r| r.order.as_ref() == Some(&order)) {
-                return Ok(());
+            let run = order.run;
+            let old = self.read(|known| known.runs.get(&run).cloned()).unwrap_or_default();
+            if let Some(order) = old.order {
+                return Ok(order);
             }
-            let progress = old.map(|r| r.progress.clone()).unwrap_or_default();
-            let record = RunRecord { site: site.to_owned(), order: Some(order), progress };
+            let mut record = (*old.record).clone();
+            record.site = site.to_owned();
+            record.order = Some(OrderSummary::of(&order));
             let folder = Folder::of(&self.root, run);
             folder.create()?;
+            folder.write_order(site, &order)?;
             folder.write_record(&record)?;
-            self.publish(|known| known.runs.entry(run).or_default().record = Arc::new(record));
-            Ok(())
+            let order = Arc::new(order);
+            self.publish(|known| {
+                let entry = known.runs.entry(run).or_default();
+                entry.record = Arc::new(record);
+                entry.order = Some(Arc::clone(&order));
+            });
+            Ok(order)
         })
     }
 
@@ -287,7 +298,9 @@ impl Shared {
         let (run, last_seq) = (first.run, last.seq);
         if !self.read(|known| known.may_tell(site, run)) {
             tracing::warn!(%run, site, "a site tells about a run that is not its own; ignored");
-            self.publish(|known| drop(known.seen.insert(site.to_owned(), last_seq)));
+            self.publish(|known| {
+                known.seen.insert(site.to_owned(), last_seq);
+            });
             return Ok(());
         }
         let old = self.read(|known| known.runs.get(&run).map(|e| Arc::clone(&e.record)));

@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use bpa_common::wire::v1::{
-    Event, EventBody, ObjectId, OrderKind, Outcome, RunId, RunState, SecretBytes, Step, StepEnd,
+    ClusterPlan, Event, EventBody, ObjectId, Order, OrderKind, Outcome, RunId, RunState,
+    SecretBytes, Step, StepEnd,
 };
 use secrecy::ExposeSecret;
 
@@ -23,13 +24,15 @@ fn note(seq: u64, run: RunId) -> Event {
     event(seq, run, EventBody::Note { message: format!("note {seq}") })
 }
 
-fn order(kubeconfig_home: bool) -> OrderSummary {
-    OrderSummary {
+fn order(kubeconfig_home: bool) -> Order {
+    Order {
+        run: A,
         provisioning: ObjectId { namespace: "ns".into(), name: "edge".into(), uid: "u".into() },
         generation: 1,
+        epoch: 1,
         kind: OrderKind::Install,
-        cluster: "edge".into(),
-        nodes: vec!["master-1".into()],
+        cluster: ClusterPlan { name: "edge".into(), ..ClusterPlan::default() },
+        nodes: Vec::new(),
         kubeconfig_home,
     }
 }
@@ -60,7 +63,7 @@ fn whole_run() -> Vec<Event> {
 async fn what_was_told_is_there_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let store = RunStore::open(dir.path()).unwrap();
-    store.begin(A, "north", order(true)).await.unwrap();
+    store.begin("north", order(true)).await.unwrap();
     store.append_events("north", whole_run()).await.unwrap();
     store.append_log("north", A, 0, b"PLAY [all]\n".to_vec()).await.unwrap();
     let facts = store.facts()[&A].clone();
@@ -68,7 +71,8 @@ async fn what_was_told_is_there_after_a_restart() {
     let again = RunStore::open(dir.path()).unwrap();
     assert_eq!(again.facts()[&A].record, facts.record);
     assert_eq!(facts.record.progress.state(), Some(RunState::Succeeded));
-    assert_eq!(facts.record.order, Some(order(true)));
+    assert_eq!(facts.record.order, Some(OrderSummary::of(&order(true))));
+    assert_eq!(again.facts()[&A].order.as_deref(), Some(&order(true)));
     assert_eq!((again.events_seen("north"), again.events_seen("south")), (6, 0));
     assert_eq!(again.log_len(A), 11);
     assert_eq!(fs::read(log_path(dir.path(), A)).unwrap(), b"PLAY [all]\n");
@@ -125,7 +129,7 @@ async fn what_is_on_the_disk_is_always_a_beginning_of_what_was_told() {
 async fn a_kubeconfig_waits_in_its_own_private_file_until_it_is_saved() {
     let dir = tempfile::tempdir().unwrap();
     let store = RunStore::open(dir.path()).unwrap();
-    store.begin(A, "north", order(true)).await.unwrap();
+    store.begin("north", order(true)).await.unwrap();
     store.append_events("north", vec![kubeconfig(1, A)]).await.unwrap();
     assert!(store.facts()[&A].has_kubeconfig);
     let again = RunStore::open(dir.path()).unwrap();
@@ -154,7 +158,7 @@ fn mode(path: &Path) -> u32 {
 async fn a_kubeconfig_that_must_stay_at_the_site_is_not_kept() {
     let dir = tempfile::tempdir().unwrap();
     let store = RunStore::open(dir.path()).unwrap();
-    store.begin(A, "north", order(false)).await.unwrap();
+    store.begin("north", order(false)).await.unwrap();
     store.append_events("north", vec![kubeconfig(1, A)]).await.unwrap();
     assert!(!store.facts()[&A].has_kubeconfig);
     assert!(store.facts()[&A].record.progress.kubeconfig.is_some());
@@ -164,7 +168,7 @@ async fn a_kubeconfig_that_must_stay_at_the_site_is_not_kept() {
 async fn a_site_cannot_tell_about_the_run_of_another() {
     let dir = tempfile::tempdir().unwrap();
     let store = RunStore::open(dir.path()).unwrap();
-    store.begin(A, "north", order(true)).await.unwrap();
+    store.begin("north", order(true)).await.unwrap();
     let ended = event(1, A, EventBody::Ended { outcome: Outcome::Succeeded });
     store.append_events("south", vec![ended]).await.unwrap();
     assert_eq!(store.facts()[&A].record.progress.state(), None);
@@ -188,9 +192,10 @@ async fn changes_are_told_and_beginning_twice_is_beginning_once() {
     let dir = tempfile::tempdir().unwrap();
     let store = RunStore::open(dir.path()).unwrap();
     let changes = store.changes();
-    store.begin(A, "north", order(true)).await.unwrap();
+    store.begin("north", order(true)).await.unwrap();
     assert!(changes.has_changed().unwrap());
     store.append_events("north", whole_run()).await.unwrap();
-    store.begin(A, "north", order(true)).await.unwrap();
+    let other = Order { generation: 2, ..order(true) };
+    assert_eq!(store.begin("north", other).await.unwrap().generation, 1, "the first one stands");
     assert_eq!(store.facts()[&A].record.progress.state(), Some(RunState::Succeeded));
 }
