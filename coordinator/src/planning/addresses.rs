@@ -1,0 +1,187 @@
+//! The address of each node: the one that the user wrote, else the lease of one of its MACs.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use bpa_common::net::MacAddress;
+use bpa_common::wire::v1::LeaseEntry;
+
+use super::draft::{Draft, Held};
+use super::words::{condition, node_state};
+use crate::matching::{Offer, Slot};
+use crate::sites::LeaseView;
+
+/// What the leases say of one host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leased {
+    pub mac: MacAddress,
+    pub address: IpAddr,
+    /// `kea`, `isc`, …
+    pub source: String,
+    /// Other addresses that are leased to the same MAC.
+    pub others: Vec<IpAddr>,
+}
+
+/// The lease of the first of these MACs that has one. Of several, the one that the agent chose,
+/// else the newest.
+pub fn lease_of(macs: &[MacAddress], leases: &LeaseView) -> Option<Leased> {
+    macs.iter().find_map(|mac| {
+        let entries = leases.by_mac.get(mac)?;
+        let best = entries.iter().filter(|e| is_usable(e.address)).max_by_key(|e| rank(e))?;
+        let mut others: Vec<IpAddr> =
+            entries.iter().map(|e| e.address).filter(|a| *a != best.address).collect();
+        others.sort();
+        others.dedup();
+        let source = leases.sources.get(best.source as usize);
+        Some(Leased {
+            mac: *mac,
+            address: best.address,
+            source: source.map_or_else(|| "lease".to_owned(), |s| s.kind.clone()),
+            others,
+        })
+    })
+}
+
+fn rank(entry: &LeaseEntry) -> (bool, Option<i64>, Option<i64>, IpAddr) {
+    (entry.chosen, entry.renewed, entry.expires, entry.address)
+}
+
+/// Addresses that can't be those of a node, whatever a lease file says.
+fn is_usable(address: IpAddr) -> bool {
+    let link_local = match address {
+        IpAddr::V4(v4) => v4.is_link_local() || v4.is_broadcast(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    };
+    !(address.is_loopback() || address.is_multicast() || address.is_unspecified() || link_local)
+}
+
+/// The MACs of a host in the order in which they are asked: the one that names it first.
+pub fn macs_of(slot: &Slot, offer: &Offer) -> Vec<MacAddress> {
+    let first = crate::matching::lease_mac(slot, offer);
+    let rest = offer.macs.iter().copied().filter(|mac| Some(*mac) != first);
+    first.into_iter().chain(rest).collect()
+}
+
+/// Fills in the addresses of all nodes; held while one is missing or two nodes have the same.
+pub fn resolve(draft: &mut Draft<'_>, leases: &LeaseView) -> Result<(), Held> {
+    let mut missing = Vec::new();
+    let mut notes = Vec::new();
+    for ((slot, offer), node) in draft.view.plan.hosts.iter().zip(&mut draft.status.nodes) {
+        let macs = macs_of(slot, offer);
+        node.state = node_state::RESOLVED.to_owned();
+        if let Some(address) = slot.address {
+            (node.address, node.address_source) = (Some(address), "spec".to_owned());
+            continue;
+        }
+        match lease_of(&macs, leases) {
+            Some(found) => {
+                if !found.others.is_empty() {
+                    let others: Vec<String> =
+                        found.others.iter().map(ToString::to_string).collect();
+                    notes.push(format!(
+                        "{} has several leases ({} and {}); the newest is used",
+                        found.mac,
+                        found.address,
+                        others.join(", ")
+                    ));
+                }
+                node.mac = Some(found.mac);
+                (node.address, node.address_source) =
+                    (Some(found.address), format!("lease:{}", found.source));
+            }
+            None => {
+                (node.address, node.address_source) = (None, String::new());
+                node.state = node_state::WAITING_FOR_LEASE.to_owned();
+                node.message = waits_for(&macs);
+                missing.push(format!("{} ({})", node.host, mac_words(&macs)));
+            }
+        }
+    }
+    judge(draft, &missing, &notes, leases)
+}
+
+fn judge(
+    draft: &mut Draft<'_>,
+    missing: &[String],
+    notes: &[String],
+    leases: &LeaseView,
+) -> Result<(), Held> {
+    const KIND: &str = condition::ADDRESSES_KNOWN;
+    let all = draft.status.nodes.len();
+    if !missing.is_empty() {
+        let mut message = format!(
+            "{} of {all} hosts have an address; no lease yet for {}",
+            all - missing.len(),
+            missing.join(", ")
+        );
+        message.push_str(&source_words(leases));
+        return Err(draft.held(KIND, "WaitingForLease", message));
+    }
+    let mut by_address: BTreeMap<IpAddr, Vec<&str>> = BTreeMap::new();
+    for node in &draft.status.nodes {
+        if let Some(address) = node.address {
+            by_address.entry(address).or_default().push(&node.host);
+        }
+    }
+    if let Some((address, hosts)) = by_address.iter().find(|(_, hosts)| hosts.len() > 1) {
+        let message = format!(
+            "{address} is the address of {}; wanted one address for each host: look for a stale lease or reservation, or set `address` of the nodes in the spec",
+            hosts.join(" and ")
+        );
+        return Err(draft.held(KIND, "AddressConflict", message));
+    }
+    let mut message = format!("{all} of {all} hosts have an address");
+    for note in notes {
+        message.push_str("; ");
+        message.push_str(note);
+    }
+    draft.yes(KIND, "Resolved", message);
+    Ok(())
+}
+
+fn mac_words(macs: &[MacAddress]) -> String {
+    let words: Vec<String> = macs.iter().take(4).map(ToString::to_string).collect();
+    if words.is_empty() { "no MAC known".to_owned() } else { words.join(", ") }
+}
+
+fn waits_for(macs: &[MacAddress]) -> String {
+    if macs.is_empty() {
+        "no MAC of this host is known, so no lease can be found; set bootMACAddress of the BareMetalHost, or `address` of the node".to_owned()
+    } else {
+        format!("waits for a DHCP lease of {}", mac_words(macs))
+    }
+}
+
+/// What the sources of leases say of themselves, when something is wrong with them.
+fn source_words(leases: &LeaseView) -> String {
+    if leases.received.is_none() {
+        return "; the site has sent no leases yet".to_owned();
+    }
+    if leases.sources.is_empty() {
+        return "; the agent follows no lease source: check its configuration with `bpa-agent doctor`".to_owned();
+    }
+    let broken: Vec<String> = leases
+        .sources
+        .iter()
+        .filter(|source| !source.error.is_empty())
+        .map(|source| format!("{} {}: {}", source.kind, source.path, source.error))
+        .collect();
+    if broken.is_empty() { String::new() } else { format!("; {}", broken.join("; ")) }
+}
+
+/// Nodes of a standing cluster whose lease is another address now.
+pub fn moved(draft: &Draft<'_>, leases: &LeaseView) -> Vec<String> {
+    let nodes = draft.status.nodes.iter().filter(|node| node.address_source != "spec");
+    nodes
+        .filter_map(|node| {
+            let (mac, old) = (node.mac?, node.address?);
+            let new = lease_of(&[mac], leases)?;
+            (new.address != old && !new.others.contains(&old)).then(|| {
+                format!(
+                    "{} was installed as {old} and has the lease {} now",
+                    node.name, new.address
+                )
+            })
+        })
+        .collect()
+}

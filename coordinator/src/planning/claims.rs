@@ -1,0 +1,150 @@
+//! Claims: hosts are marked as ours, looked at again, and never taken back once lost.
+
+use bpa_common::api::{LostHost, NodeStatus};
+
+use super::action::Action;
+use super::draft::{Draft, Held};
+use super::view::{Hosts, View, host_ref};
+use super::words::{OUR_FINALIZERS, condition, node_state};
+use crate::matching::{HostId, consumer_of};
+
+/// The host of a node, exactly.
+pub fn host_of(node: &NodeStatus) -> HostId {
+    HostId {
+        namespace: node.host_namespace.clone(),
+        name: node.host.clone(),
+        uid: node.host_uid.clone(),
+    }
+}
+
+/// True once the host of this node was seen with our mark.
+pub fn was_claimed(node: &NodeStatus) -> bool {
+    !matches!(node.state.as_str(), "" | node_state::SELECTED | node_state::LOST)
+}
+
+/// Hosts that are not ours any more although they were: those known, and those found now.
+/// A host that is gone altogether is not lost to anyone.
+pub fn lost(provisioning: &bpa_common::api::Provisioning, hosts: &Hosts<'_>) -> Vec<LostHost> {
+    let consumer = consumer_of(provisioning);
+    let status = &provisioning.status;
+    let mut lost = status.lost_hosts.clone();
+    for node in status.nodes.iter().filter(|n| was_claimed(n)) {
+        let id = host_of(node);
+        let taken =
+            hosts.get(&id).is_some_and(|h| h.host.spec.consumer_ref.as_ref() != Some(&consumer));
+        let entry = LostHost { namespace: id.namespace, name: id.name, uid: id.uid };
+        if taken && !lost.contains(&entry) {
+            lost.push(entry);
+        }
+    }
+    // One that is ours again was given back by a person.
+    lost.retain(|entry| {
+        let id = HostId {
+            namespace: entry.namespace.clone(),
+            name: entry.name.clone(),
+            uid: entry.uid.clone(),
+        };
+        hosts.get(&id).is_some_and(|h| h.host.spec.consumer_ref.as_ref() != Some(&consumer))
+    });
+    lost
+}
+
+/// Who has the hosts of these nodes that are not ours, in words; empty when all are ours.
+pub fn not_ours(view: &View<'_>, nodes: &[NodeStatus]) -> Vec<String> {
+    let mut words = Vec::new();
+    for node in nodes.iter().filter(|node| !view.is_ours(&host_of(node))) {
+        let id = host_of(node);
+        let what = match view.hosts.get(&id) {
+            None => "is gone".to_owned(),
+            Some(record) => match &record.host.spec.consumer_ref {
+                None => "has lost our mark (its consumerRef is empty)".to_owned(),
+                Some(other) => {
+                    format!("is held by {} {}/{}", other.kind, other.namespace, other.name)
+                }
+            },
+        };
+        words.push(format!("{} of node {} {what}", node.host, node.name));
+    }
+    words
+}
+
+/// Marks the chosen hosts as ours. Held until a fresh look shows all of them so.
+pub fn claim(draft: &mut Draft<'_>) -> Result<(), Held> {
+    const KIND: &str = condition::HOSTS_CLAIMED;
+    let view = draft.view;
+    let chosen: Vec<HostId> = draft.status.nodes.iter().map(host_of).collect();
+    release_others(draft, &chosen);
+    let mut waiting = Vec::new();
+    for (index, id) in chosen.iter().enumerate() {
+        if view.is_ours(id) {
+            let node = &mut draft.status.nodes[index];
+            if node.state == node_state::SELECTED {
+                node.state = node_state::CLAIMED.to_owned();
+            }
+        } else {
+            waiting.push(id);
+        }
+    }
+    if waiting.is_empty() {
+        draft.yes(KIND, "Claimed", format!("{} of {} hosts are ours", chosen.len(), chosen.len()));
+        return Ok(());
+    }
+    let metadata = &view.provisioning.metadata;
+    if draft.may_act() {
+        if !metadata.finalizers.iter().any(|f| f.starts_with(OUR_FINALIZERS)) {
+            draft.actions.push(Action::SetFinalizer);
+        }
+        for record in waiting.iter().filter_map(|id| view.hosts.get(*id)) {
+            draft.actions.push(Action::Claim {
+                host: host_ref(record),
+                resource_version: record.host.metadata.resource_version.clone(),
+                consumer: view.consumer(),
+            });
+        }
+    }
+    let names: Vec<&str> = waiting.iter().map(|id| id.name.as_str()).collect();
+    let mut message = format!(
+        "{} of {} hosts are ours; claiming {}",
+        chosen.len() - waiting.len(),
+        chosen.len(),
+        names.join(", ")
+    );
+    if let Some(trouble) = &view.memory.trouble {
+        message.push_str(&format!("; last try to {}: {}", trouble.action, trouble.message));
+    }
+    Err(draft.held(KIND, "Claiming", message))
+}
+
+/// Hosts that carry our mark but have no slot any more go free.
+fn release_others(draft: &mut Draft<'_>, chosen: &[HostId]) {
+    let consumer = draft.view.consumer();
+    for host in draft.view.our_hosts() {
+        let id = HostId {
+            namespace: host.key.namespace.clone(),
+            name: host.key.name.clone(),
+            uid: host.uid.clone(),
+        };
+        if !chosen.contains(&id) && draft.may_act() {
+            draft.actions.push(Action::Release { host, consumer: consumer.clone() });
+        }
+    }
+}
+
+/// Says whether all hosts of a run are still ours.
+pub fn verify(draft: &mut Draft<'_>) -> Result<(), Held> {
+    const KIND: &str = condition::HOSTS_CLAIMED;
+    let missing = not_ours(draft.view, &draft.status.nodes);
+    let all = draft.status.nodes.len();
+    if missing.is_empty() {
+        draft.yes(KIND, "Claimed", format!("{all} of {all} hosts are ours"));
+        return Ok(());
+    }
+    Err(draft.held(
+        KIND,
+        "ClaimLost",
+        format!(
+            "{}; nothing more is started on it and the mark is not written back; find out who changed spec.consumerRef",
+            missing.join("; ")
+        ),
+    ))
+}

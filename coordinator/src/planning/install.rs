@@ -1,0 +1,372 @@
+//! The way to a cluster, one condition after another. Each step looks at the world anew: nothing
+//! is remembered that can't be seen again.
+
+use bpa_common::api::{Approval, KubeconfigPlace, NodeStatus, PlanStatus, RunStatus};
+use bpa_common::wire::v1::{Order, RunId, RunReport, RunState};
+
+use super::action::Action;
+use super::draft::{Draft, Held};
+use super::stage::{Belief, Stage, digest, stage, wants_retry};
+use super::words::{APPROVE, RETRY, condition, node_state, run_state};
+use super::{addresses, claims, order, progress, sending, sites};
+use crate::matching::Accepted;
+use crate::sites::{LeaseView, SiteView};
+
+/// Decides for a provisioning that is to be there.
+pub fn decide(draft: &mut Draft<'_>) {
+    draft.status.observed_generation = draft.view.provisioning.metadata.generation;
+    draft.status.lost_hosts = claims::lost(draft.view.provisioning, draft.view.hosts);
+    let accepted = accepted(draft);
+    match stage(draft.view) {
+        Stage::Preparing(kept) => {
+            if accepted.and_then(|accepted| prepare(draft, &accepted, kept)).is_err() {
+                forget_after_hold(draft);
+            }
+        }
+        Stage::Found(report) => found(draft, &report),
+        Stage::InRun(run, belief) => in_run(draft, run, belief),
+        Stage::After(run, state) => after(draft, run, state, accepted.ok()),
+    }
+    ready(draft);
+    draft.status.phase = phase(draft).to_owned();
+}
+
+/// Whether the spec can be worked on.
+fn accepted(draft: &mut Draft<'_>) -> Result<Accepted, Held> {
+    const KIND: &str = condition::ACCEPTED;
+    let view = draft.view;
+    let mut problems = view.plan.report.problems.clone();
+    problems.extend(order::problems(view.provisioning));
+    let Some(accepted) = view.plan.accepted.clone().filter(|_| problems.is_empty()) else {
+        return Err(draft.held(KIND, "InvalidSpec", problems.join("; ")));
+    };
+    if let Some(other) = &view.clash {
+        let message = format!(
+            "cluster `{}` is made by Provisioning {other} already; choose another name (label `cluster`, or the object's name)",
+            accepted.cluster
+        );
+        return Err(draft.held(KIND, "ClusterNameTaken", message));
+    }
+    let mut message = format!("cluster {} with {} nodes", accepted.cluster, accepted.slots.len());
+    if view.provisioning.spec.os.is_some() {
+        message.push_str("; spec.os is not carried out yet: hosts must have Linux installed");
+    }
+    for warning in &accepted.warnings {
+        message.push_str("; ");
+        message.push_str(warning);
+    }
+    draft.yes(KIND, "Valid", message);
+    Ok(accepted)
+}
+
+/// From a spec to an order on its way. `kept` is a run's id that was chosen and never sent.
+fn prepare(draft: &mut Draft<'_>, accepted: &Accepted, kept: Option<RunId>) -> Result<(), Held> {
+    begin_attempt(draft);
+    let view = draft.view;
+    let site = sites::choose(draft)?;
+    draft.status.site = Some(site.metadata.name.clone());
+    matched(draft)?;
+    if view.provisioning.spec.paused {
+        let message = "spec.paused is true: nothing is claimed or started until it is false";
+        return Err(draft.held(condition::HOSTS_CLAIMED, "Paused", message));
+    }
+    approved(draft)?;
+    claims::claim(draft)?;
+    draft.yes(condition::HOSTS_PROVISIONED, "Provisioned", "Linux is installed on all hosts");
+    let none = LeaseView::default();
+    let leases = match view.plan.hosts.iter().all(|(slot, _)| slot.address.is_some()) {
+        // All addresses are in the spec: no lease is needed, and so no connection yet.
+        true => &none,
+        false => &sites::connected(draft, site, condition::ADDRESSES_KNOWN)?.leases,
+    };
+    addresses::resolve(draft, leases)?;
+    sites::can_take_order(draft, site, accepted.kubernetes_version.as_deref())?;
+    let order = order::install(draft, accepted, kept.unwrap_or(view.fresh_run))?;
+    draft.status.run = Some(RunStatus {
+        id: order.run.to_string(),
+        kind: "Install".to_owned(),
+        generation: order.generation,
+        digest: digest(view.provisioning, &accepted.cluster),
+        state: run_state::SENT.to_owned(),
+        ..RunStatus::default()
+    });
+    if let Some(value) = view.annotation(RETRY) {
+        draft.status.handled_retry = value.to_owned();
+    }
+    sending::send(draft, &site.metadata.name, order);
+    Ok(())
+}
+
+/// What comes after a condition that does not hold was found for another state of the world.
+fn forget_after_hold(draft: &mut Draft<'_>) {
+    let conditions = &mut draft.status.conditions;
+    let mut way = condition::WAY.iter();
+    way.find(|kind| conditions.get(kind).is_some() && !conditions.is_true(kind));
+    way.for_each(|kind| conditions.remove(kind));
+}
+
+/// The site knows more than we do: its run is taken over, nothing is started.
+fn found(draft: &mut Draft<'_>, report: &RunReport) {
+    begin_attempt(draft);
+    let view = draft.view;
+    let at = |(_, site): &(&String, &SiteView)| site.standing.contains(report);
+    draft.status.site = view.fleet.iter().find(at).map(|(name, _)| name.clone());
+    draft.status.run = Some(RunStatus {
+        id: report.run.to_string(),
+        kind: "Install".to_owned(),
+        generation: report.generation,
+        state: run_state::ACCEPTED.to_owned(),
+        ..RunStatus::default()
+    });
+    draft.yes(
+        condition::ORDER_ACCEPTED,
+        "FoundAtSite",
+        format!("the site tells of run {}, which this coordinator did not remember", report.run),
+    );
+}
+
+/// A new attempt begins: what the last run told does not hold for it.
+fn begin_attempt(draft: &mut Draft<'_>) {
+    if draft.status.run.take().is_some() {
+        for kind in condition::OF_A_RUN {
+            draft.status.conditions.remove(kind);
+        }
+    }
+}
+
+/// Writes the chosen hosts into the status: the intent, before anything is claimed.
+fn matched(draft: &mut Draft<'_>) -> Result<(), Held> {
+    const KIND: &str = condition::HOSTS_MATCHED;
+    let plan = &draft.view.plan;
+    if !plan.report.fits {
+        return Err(unmatched(draft));
+    }
+    let old = std::mem::take(&mut draft.status.nodes);
+    for (slot, offer) in &plan.hosts {
+        let same = old.iter().find(|n| n.name == slot.name && claims::host_of(n) == offer.id);
+        let claimed = same.is_some_and(claims::was_claimed);
+        let state = if claimed { node_state::CLAIMED } else { node_state::SELECTED }.to_owned();
+        draft.status.nodes.push(NodeStatus {
+            name: slot.name.clone(),
+            roles: slot.roles(),
+            host_namespace: offer.id.namespace.clone(),
+            host: offer.id.name.clone(),
+            host_uid: offer.id.uid.clone(),
+            mac: same
+                .and_then(|n| n.mac)
+                .or_else(|| addresses::macs_of(slot, offer).first().copied()),
+            address: same.and_then(|n| n.address),
+            address_source: same.map(|n| n.address_source.clone()).unwrap_or_default(),
+            state,
+            message: String::new(),
+        });
+    }
+    let words: Vec<String> =
+        draft.status.nodes.iter().map(|n| format!("{} on {}", n.name, n.host)).collect();
+    let summary = words.join(", ");
+    draft.status.plan =
+        Some(PlanStatus { hash: plan.report.hash.clone(), summary: summary.clone() });
+    draft.yes(KIND, "Matched", summary);
+    Ok(())
+}
+
+fn unmatched(draft: &mut Draft<'_>) -> Held {
+    let report = &draft.view.plan.report;
+    let mut message = report.explanation.as_ref().map(|e| e.summary.clone()).unwrap_or_default();
+    let explanation = report.explanation.as_ref();
+    for miss in explanation.iter().flat_map(|e| &e.near_misses).take(5) {
+        let short = miss.short_by.as_ref().map(|s| format!(", short by {s}")).unwrap_or_default();
+        message.push_str(&format!(
+            "; {} for {}: {} wanted {}, found {}{short}",
+            miss.host, miss.slot, miss.requirement, miss.wanted, miss.found
+        ));
+    }
+    for line in report.ineligible.iter().take(10) {
+        message.push_str(&format!("; {} {}", line.host, line.message));
+    }
+    for remedy in explanation.iter().flat_map(|e| &e.remedies).take(2) {
+        message.push_str(&format!("; would fit: {}", remedy.message));
+    }
+    for lost in &draft.status.lost_hosts {
+        message.push_str(&format!(
+            "; {} was ours and is not taken back by itself, because its consumerRef was changed by someone",
+            lost.name
+        ));
+    }
+    draft.held(condition::HOSTS_MATCHED, "NoFit", message)
+}
+
+/// A plan that waits for a person.
+fn approved(draft: &mut Draft<'_>) -> Result<(), Held> {
+    let view = draft.view;
+    let hash = &view.plan.report.hash;
+    if view.provisioning.spec.approval == Approval::Automatic
+        || view.annotation(APPROVE) == Some(hash)
+    {
+        return Ok(());
+    }
+    let name = &view.provisioning.metadata.name;
+    let message = match view.annotation(APPROVE) {
+        None => format!(
+            "plan {hash} waits for approval: `bpa-coordinator approve {name}`, or annotation {APPROVE}: {hash}"
+        ),
+        Some(old) => format!(
+            "plan {old} was approved, but the hosts have changed since and the plan is {hash} now; approve that one, or undo the change"
+        ),
+    };
+    Err(draft.held(condition::HOSTS_CLAIMED, "WaitingForApproval", message))
+}
+
+/// A run that has not ended.
+fn in_run(draft: &mut Draft<'_>, run: RunId, belief: Belief) {
+    progress::tell(draft, run, belief);
+    keep_kubeconfig(draft, run);
+    let site = draft.status.site.clone().unwrap_or_default();
+    if wants_retry(draft.view) && belief != Belief::Lost {
+        // Asked while a run is going: that run is the attempt.
+        let value = draft.view.annotation(RETRY).unwrap_or_default().to_owned();
+        draft.status.handled_retry = value;
+    }
+    let ours = claims::verify(draft);
+    if sending::cancel_wanted(draft, run) {
+        sending::cancel(draft, &site, run);
+    } else if belief == Belief::Unanswered && ours.is_ok() {
+        resend(draft, run, &site);
+    }
+}
+
+/// Sends again what was kept before the first sending.
+fn resend(draft: &mut Draft<'_>, run: RunId, site: &str) {
+    let view = draft.view;
+    let namespace = &view.provisioning.metadata.namespace;
+    let object =
+        view.sites.iter().find(|s| s.metadata.name == site && s.metadata.namespace == *namespace);
+    let Some(object) = object else {
+        let message = format!("Site {site} was removed; the order waits until it is there again");
+        draft.held(condition::ORDER_ACCEPTED, "SiteUnknown", message);
+        return;
+    };
+    let kept = view.facts(run).and_then(|facts| facts.order.as_deref().cloned());
+    if let Some(order) = kept
+        && sites::can_take_order(draft, object, None).is_ok()
+    {
+        // The epoch is this coordinator's; all else is as it was.
+        sending::send(draft, site, Order { epoch: view.epoch, ..order });
+    }
+}
+
+/// After a run that stands.
+fn after(draft: &mut Draft<'_>, run: RunId, state: RunState, accepted: Option<Accepted>) {
+    progress::tell(draft, run, Belief::Ended(state));
+    keep_kubeconfig(draft, run);
+    if state != RunState::Succeeded {
+        return;
+    }
+    // Held is told by its condition; a standing cluster stands all the same.
+    let _ = claims::verify(draft);
+    let site = draft.status.site.clone().unwrap_or_default();
+    if let Some(view) = draft.view.fleet.get(&site).filter(|view| view.connected) {
+        let moved = addresses::moved(draft, &view.leases);
+        if moved.is_empty() {
+            let all = draft.status.nodes.len();
+            let message = format!("{all} of {all} hosts have an address");
+            draft.yes(condition::ADDRESSES_KNOWN, "Resolved", message);
+        } else {
+            let message =
+                format!("{}; reserve the old addresses in the DHCP server", moved.join("; "));
+            draft.held(condition::ADDRESSES_KNOWN, "AddressChanged", message);
+        }
+    }
+    let installed = draft.status.run.as_ref().map(|r| r.digest.clone()).unwrap_or_default();
+    if let Some(accepted) = accepted
+        && !installed.is_empty()
+        && digest(draft.view.provisioning, &accepted.cluster) != installed
+    {
+        let message = "the spec differs from what was installed; changes of a standing cluster are not carried out yet, and it is never installed over: delete the Provisioning with deletionPolicy Reset and apply the new one";
+        draft.yes(condition::ACCEPTED, "ChangeNotCarriedOut", message);
+    }
+}
+
+/// Saves the kubeconfig that came home, then forgets the copy that waits in the store of runs.
+fn keep_kubeconfig(draft: &mut Draft<'_>, run: RunId) {
+    const KIND: &str = condition::KUBECONFIG_SAVED;
+    let view = draft.view;
+    let Some(facts) = view.facts(run) else { return };
+    let told = facts.record.progress.kubeconfig.clone();
+    if view.provisioning.spec.kubeconfig == KubeconfigPlace::Site {
+        if facts.has_kubeconfig && draft.may_act() {
+            draft.actions.push(Action::ForgetKubeconfig { run });
+        }
+        if told.is_some() {
+            draft.yes(
+                KIND,
+                "KeptAtSite",
+                "spec.kubeconfig is Site: it stays on the bootstrap host",
+            );
+        }
+        return;
+    }
+    if let Some((_, place)) = view.memory.saved.as_ref().filter(|(saved, _)| *saved == run) {
+        draft.status.kubeconfig_secret = Some(place.clone());
+        draft.yes(KIND, "Saved", format!("kubectl --kubeconfig {place} get nodes"));
+    }
+    if draft.status.conditions.is_true(KIND) {
+        // Written already, or written with this very status: actions come after it.
+        if facts.has_kubeconfig && draft.may_act() {
+            draft.actions.push(Action::ForgetKubeconfig { run });
+        }
+    } else if facts.has_kubeconfig {
+        let message = match &view.memory.trouble {
+            Some(trouble) => format!("can't {}: {}", trouble.action, trouble.message),
+            None => "the kubeconfig came home and is being saved".to_owned(),
+        };
+        draft.open(KIND, "Saving", message);
+        if draft.may_act() {
+            draft.actions.push(Action::SaveKubeconfig { run });
+        }
+    } else if let Some(info) = told {
+        let message = format!(
+            "the kubeconfig of {} was told, but its bytes are not here; it is at the site",
+            info.server
+        );
+        draft.held(KIND, "NotKept", message);
+    }
+}
+
+/// The sum of all.
+fn ready(draft: &mut Draft<'_>) {
+    const KIND: &str = condition::READY;
+    let conditions = &draft.status.conditions;
+    if conditions.is_true(condition::INSTALLED) && conditions.is_true(condition::KUBECONFIG_SAVED) {
+        draft.yes(KIND, "Installed", "the cluster is installed and answers");
+        return;
+    }
+    // The first condition on the way that does not hold is what a person must look at.
+    let first = condition::WAY
+        .into_iter()
+        .filter_map(|kind| conditions.get(kind))
+        .find(|c| c.status != bpa_common::api::ConditionStatus::True)
+        .map(|c| (c.reason.clone(), c.kind.clone()));
+    let (reason, message) = match first {
+        Some((reason, kind)) => (reason, format!("see condition {kind}")),
+        None => ("InProgress".to_owned(), String::new()),
+    };
+    draft.held(KIND, &reason, message);
+}
+
+fn phase(draft: &Draft<'_>) -> &'static str {
+    let status = &draft.status;
+    let conditions = &status.conditions;
+    let run = status.run.as_ref().map(|run| run.state.as_str());
+    let reason = |kind| conditions.get(kind).map(|c| c.reason.as_str()).unwrap_or_default();
+    match run {
+        Some(run_state::ACCEPTED | run_state::RUNNING) => "Installing",
+        Some(run_state::SUCCEEDED) if conditions.is_true(condition::READY) => "Ready",
+        Some(run_state::SUCCEEDED) => "Installing",
+        Some(run_state::FAILED | run_state::LOST) => "Failed",
+        Some(run_state::CANCELLED) => "Cancelled",
+        _ if matches!(reason(condition::ACCEPTED), "InvalidSpec" | "ClusterNameTaken") => "Invalid",
+        _ if reason(condition::HOSTS_CLAIMED) == "Paused" => "Paused",
+        _ => "Waiting",
+    }
+}
