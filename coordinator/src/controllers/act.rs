@@ -1,0 +1,187 @@
+//! Carrying out the actions of one decision, in order, until one fails.
+
+use std::sync::Arc;
+
+use bpa_common::api::Provisioning;
+use bpa_common::wire::v1::{CancelOrder, CancelReply, Order, OrderReply, RunId};
+
+use crate::cluster::{ClaimOutcome, HostRef, World};
+use crate::matching::HostId;
+use crate::planning::{Action, Answer};
+use crate::runs::RunStore;
+use crate::sites::Fleet;
+
+/// What an effect found out.
+#[derive(Debug)]
+pub enum Outcome {
+    Fine,
+    /// An answer to an order, with the site's session at that time.
+    Order {
+        run: RunId,
+        answer: Answer<OrderReply>,
+        session: u64,
+    },
+    Cancel {
+        run: RunId,
+        answer: Answer<CancelReply>,
+    },
+    Saved {
+        run: RunId,
+        place: String,
+    },
+    /// Someone else has the host, at this version of it.
+    Refused {
+        host: HostId,
+        version: String,
+        by: String,
+    },
+    Trouble {
+        action: String,
+        message: String,
+    },
+}
+
+/// The parts that effects go to.
+pub struct Parts<W, F> {
+    pub world: Arc<W>,
+    pub fleet: Arc<F>,
+    pub runs: Arc<RunStore>,
+    pub epoch: u64,
+}
+
+impl<W, F> Clone for Parts<W, F> {
+    fn clone(&self) -> Self {
+        Self {
+            world: Arc::clone(&self.world),
+            fleet: Arc::clone(&self.fleet),
+            runs: Arc::clone(&self.runs),
+            epoch: self.epoch,
+        }
+    }
+}
+
+impl<W: World, F: Fleet> Parts<W, F> {
+    /// Carries out actions in order; the first that does not succeed holds the rest back.
+    pub async fn act(self, provisioning: Provisioning, actions: Vec<Action>) -> Vec<Outcome> {
+        let mut outcomes = Vec::new();
+        for action in actions {
+            tracing::debug!(provisioning = %provisioning.metadata.key(), action = ?name(&action));
+            let outcome = self.one(&provisioning, action).await;
+            let go_on = matches!(outcome, Outcome::Fine | Outcome::Saved { .. });
+            outcomes.push(outcome);
+            if !go_on {
+                break;
+            }
+        }
+        outcomes
+    }
+
+    async fn one(&self, provisioning: &Provisioning, action: Action) -> Outcome {
+        let key = provisioning.metadata.key();
+        match action {
+            Action::SetFinalizer => {
+                trouble("set our finalizer", self.world.set_finalizer(&key, true).await)
+            }
+            Action::DropFinalizer => {
+                trouble("remove our finalizer", self.world.set_finalizer(&key, false).await)
+            }
+            Action::Claim { host, resource_version, consumer } => {
+                let claimed = self.world.claim(&host, &resource_version, &consumer).await;
+                claim_outcome(&host, resource_version, claimed)
+            }
+            Action::Release { host, consumer } => {
+                let action = format!("release host {}", host.key);
+                trouble(&action, self.world.release(&host, &consumer).await)
+            }
+            Action::SendOrder { site, order } => self.send(&site, *order).await,
+            Action::Cancel { site, run } => {
+                let cancel = CancelOrder { run, epoch: self.epoch };
+                let answer = match self.fleet.cancel(&site, cancel).await {
+                    Ok(reply) => Answer::Reply(reply),
+                    Err(error) => Answer::Unreached(error.to_string()),
+                };
+                Outcome::Cancel { run, answer }
+            }
+            Action::SaveKubeconfig { run } => self.save(provisioning, run).await,
+            Action::ForgetKubeconfig { run } => trouble(
+                "remove the waiting copy of the kubeconfig",
+                self.runs.forget_kubeconfig(run).await,
+            ),
+        }
+    }
+
+    /// The order is kept before it is sent: whatever happens then, the same is sent again.
+    async fn send(&self, site: &str, order: Order) -> Outcome {
+        let (run, epoch) = (order.run, order.epoch);
+        let kept = match self.runs.begin(site, order).await {
+            Ok(kept) => kept,
+            Err(error) => return problem("keep the order", error),
+        };
+        let order = Order { epoch, ..(*kept).clone() };
+        let answer = match self.fleet.send_order(site, order).await {
+            Ok(reply) => Answer::Reply(reply),
+            Err(error) => Answer::Unreached(error.to_string()),
+        };
+        // Read after the answer: only a hello after this one can show that the run is gone.
+        let session = self.fleet.view().get(site).map_or(0, |view| view.session);
+        Outcome::Order { run, answer, session }
+    }
+
+    async fn save(&self, provisioning: &Provisioning, run: RunId) -> Outcome {
+        let yaml = match self.runs.kubeconfig(run).await {
+            Ok(Some(yaml)) => yaml,
+            Ok(None) => return Outcome::Fine,
+            Err(error) => return problem("read the kubeconfig", error),
+        };
+        match self.world.save_kubeconfig(provisioning, &yaml).await {
+            Ok(place) => Outcome::Saved { run, place },
+            Err(error) => problem("save the kubeconfig", error),
+        }
+    }
+}
+
+fn name(action: &Action) -> &'static str {
+    match action {
+        Action::SetFinalizer => "SetFinalizer",
+        Action::DropFinalizer => "DropFinalizer",
+        Action::Claim { .. } => "Claim",
+        Action::Release { .. } => "Release",
+        Action::SendOrder { .. } => "SendOrder",
+        Action::Cancel { .. } => "Cancel",
+        Action::SaveKubeconfig { .. } => "SaveKubeconfig",
+        Action::ForgetKubeconfig { .. } => "ForgetKubeconfig",
+    }
+}
+
+fn claim_outcome<E: std::fmt::Display>(
+    host: &HostRef,
+    version: String,
+    claimed: Result<ClaimOutcome, E>,
+) -> Outcome {
+    let action = format!("claim host {}", host.key);
+    match claimed {
+        Ok(ClaimOutcome::Ours) => Outcome::Fine,
+        Ok(ClaimOutcome::Taken(by)) => Outcome::Refused {
+            host: HostId {
+                namespace: host.key.namespace.clone(),
+                name: host.key.name.clone(),
+                uid: host.uid.clone(),
+            },
+            version,
+            by: format!("{} {}/{}", by.kind, by.namespace, by.name),
+        },
+        Ok(ClaimOutcome::Changed) => problem(&action, "it has changed in the meantime"),
+        Err(error) => problem(&action, error),
+    }
+}
+
+fn trouble<E: std::fmt::Display>(action: &str, result: Result<(), E>) -> Outcome {
+    match result {
+        Ok(()) => Outcome::Fine,
+        Err(error) => problem(action, error),
+    }
+}
+
+fn problem(action: &str, error: impl std::fmt::Display) -> Outcome {
+    Outcome::Trouble { action: action.to_owned(), message: error.to_string() }
+}
