@@ -11,12 +11,25 @@ use super::{Journal, JournalError, counters};
 const KEPT_AFTER: u64 = 5000;
 
 impl Journal {
-    /// Appends events of a run, all or none, in their order.
+    /// Appends events of a run, all or none, in their order. `followed` is the number of the last
+    /// line of the playbook's events that is told with them.
     ///
     /// # Errors
     /// When they could not be kept.
-    pub fn tell(&self, run: RunId, at_ms: i64, bodies: Vec<EventBody>) -> Result<(), JournalError> {
-        self.write_events(move |tx| bodies.iter().try_for_each(|body| append(tx, run, at_ms, body)))
+    pub fn tell(
+        &self,
+        run: RunId,
+        at_ms: i64,
+        bodies: Vec<EventBody>,
+        followed: Option<u64>,
+    ) -> Result<(), JournalError> {
+        self.write_events(move |tx| {
+            if let Some(line) = followed {
+                let sql = "UPDATE runs SET followed = ?2 WHERE id = ?1";
+                tx.execute(sql, params![&run.0[..], signed(line)])?;
+            }
+            bodies.iter().try_for_each(|body| append(tx, run, at_ms, body))
+        })
     }
 
     /// Events after this sequence number, oldest first.
@@ -93,11 +106,8 @@ pub(super) fn append(
 
 /// The highest number that was ever given, also when that event is gone.
 pub(super) fn newest(connection: &Connection) -> Result<u64, JournalError> {
-    let seq: Option<i64> = connection.query_row(
-        "SELECT max(seq) FROM sqlite_sequence WHERE name = 'events'",
-        [],
-        |r| r.get(0),
-    )?;
+    let seq: Option<i64> = connection
+        .query_row("SELECT max(seq) FROM sqlite_sequence WHERE name = 'events'", [], |r| r.get(0))?;
     Ok(unsigned(seq.unwrap_or(0)))
 }
 

@@ -17,6 +17,8 @@ pub struct StoredRun {
     pub failure: Option<Failure>,
     /// How often a playbook was started for it.
     pub starts: u32,
+    /// Lines of the newest playbook's events that were told.
+    pub followed: u64,
     /// Milliseconds since 1970.
     pub accepted_ms: i64,
     pub ended_ms: Option<i64>,
@@ -35,7 +37,7 @@ impl StoredRun {
     }
 }
 
-const COLUMNS: &str = "body, state, cancel_by, failure, starts, accepted_ms, ended_ms";
+const COLUMNS: &str = "body, state, cancel_by, failure, starts, accepted_ms, ended_ms, followed";
 const FINAL: &str = "('Succeeded', 'Failed', 'Cancelled')";
 
 impl Journal {
@@ -114,7 +116,10 @@ impl Journal {
     /// When it could not be kept: then it must not be started.
     pub fn count_start(&self, run: RunId) -> Result<u32, JournalError> {
         self.write(move |tx| {
-            tx.execute("UPDATE runs SET starts = starts + 1 WHERE id = ?1", [&run.0[..]])?;
+            tx.execute(
+                "UPDATE runs SET starts = starts + 1, followed = 0 WHERE id = ?1",
+                [&run.0[..]],
+            )?;
             Ok(tx.query_row("SELECT starts FROM runs WHERE id = ?1", [&run.0[..]], |r| r.get(0))?)
         })
     }
@@ -176,5 +181,6 @@ fn stored(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredRun> {
         starts: u32::try_from(unsigned(row.get(4)?)).unwrap_or(u32::MAX),
         accepted_ms: row.get(5)?,
         ended_ms: row.get(6)?,
+        followed: unsigned(row.get(7)?),
     })
 }

@@ -21,6 +21,7 @@ CREATE TABLE runs (
     cancel_by    TEXT,
     failure      TEXT,
     starts       INTEGER NOT NULL DEFAULT 0,
+    followed     INTEGER NOT NULL DEFAULT 0,
     log_done     INTEGER NOT NULL DEFAULT 0,
     accepted_ms  INTEGER NOT NULL,
     ended_ms     INTEGER

@@ -69,7 +69,7 @@ fn what_was_committed_is_there_after_a_restart_and_numbers_go_on() {
     let first = {
         let journal = Journal::open(dir.path()).unwrap();
         journal.accept(&order(7), 1).unwrap();
-        journal.tell(order(7).run, 2, vec![note("a"), note("b")]).unwrap();
+        journal.tell(order(7).run, 2, vec![note("a"), note("b")], None).unwrap();
         assert_eq!(journal.next_session().unwrap(), 1);
         journal.acknowledge(10_000).unwrap();
         *journal.newest_event().borrow()
@@ -79,7 +79,7 @@ fn what_was_committed_is_there_after_a_restart_and_numbers_go_on() {
     assert_eq!(*journal.newest_event().borrow(), 3);
     assert_eq!(journal.next_session().unwrap(), 2);
     assert_eq!(journal.epoch_seen().unwrap(), 7);
-    journal.tell(order(7).run, 3, vec![note("c")]).unwrap();
+    journal.tell(order(7).run, 3, vec![note("c")], None).unwrap();
     assert_eq!(journal.events_after(3, 10).unwrap()[0].seq, 4);
 }
 
@@ -103,7 +103,7 @@ fn events_are_kept_until_acknowledged_and_secrets_go_then() {
         days_left: 364,
         kubernetes_version: "1.35.4".into(),
     };
-    journal.tell(run, 1, vec![note("before"), secret.clone(), note("after")]).unwrap();
+    journal.tell(run, 1, vec![note("before"), secret.clone(), note("after")], None).unwrap();
     journal.acknowledge(1).unwrap();
     assert_eq!(journal.events_after(0, 10).unwrap().len(), 3, "the secret is not acknowledged");
     assert_eq!(journal.events_after(1, 1).unwrap()[0].body, secret);
@@ -123,7 +123,7 @@ fn old_acknowledged_events_go_and_no_others() {
     let dir = tempfile::tempdir().unwrap();
     let journal = Journal::open(dir.path()).unwrap();
     let run = order(1).run;
-    journal.tell(run, 1, (0..5200).map(|n| note(&n.to_string())).collect()).unwrap();
+    journal.tell(run, 1, (0..5200).map(|n| note(&n.to_string())).collect(), None).unwrap();
     journal.acknowledge(5100).unwrap();
     let left = journal.events_after(0, 10_000).unwrap();
     assert_eq!((left.first().unwrap().seq, left.len()), (101, 5100));
@@ -203,11 +203,11 @@ fn a_full_disk_is_told_and_nothing_is_lost() {
     };
     limit(1).unwrap();
     let long = vec![note(&"x".repeat(20_000))];
-    let error = journal.tell(run, 2, long.clone()).unwrap_err();
+    let error = journal.tell(run, 2, long.clone(), None).unwrap_err();
     assert!(matches!(error, JournalError::Full), "{error}");
     assert_eq!(journal.events_of(run).unwrap().len(), 1, "what was kept before is there");
     limit(1_000_000).unwrap();
-    journal.tell(run, 3, long).unwrap();
+    journal.tell(run, 3, long, None).unwrap();
     assert_eq!(journal.events_of(run).unwrap().len(), 2);
 }
 

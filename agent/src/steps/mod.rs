@@ -2,8 +2,14 @@
 //! collect. Each is idempotent; which comes next is decided in `orders`.
 
 pub mod access;
+pub mod check;
+pub mod collect;
+pub mod inventory;
+pub mod kubespray;
+mod places;
 mod port;
 pub mod preflight;
 pub mod verify;
 
+pub use places::Places;
 pub use port::{Journaled, NodeTarget, StepFailure};

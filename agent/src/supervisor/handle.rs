@@ -14,9 +14,9 @@ use crate::private;
 /// How long a supervisor may take until its program runs.
 const START: Duration = Duration::from_secs(20);
 /// How often the end of a playbook is looked for.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(50);
 /// How often it is made sure that the supervisor still lives (every so many looks).
-const LIVENESS: u32 = 20;
+const LIVENESS: u32 = 40;
 
 /// Why a supervisor can't be used.
 #[derive(Debug, thiserror::Error)]
