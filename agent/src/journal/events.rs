@@ -106,8 +106,11 @@ pub(super) fn append(
 
 /// The highest number that was ever given, also when that event is gone.
 pub(super) fn newest(connection: &Connection) -> Result<u64, JournalError> {
-    let seq: Option<i64> = connection
-        .query_row("SELECT max(seq) FROM sqlite_sequence WHERE name = 'events'", [], |r| r.get(0))?;
+    let seq: Option<i64> = connection.query_row(
+        "SELECT max(seq) FROM sqlite_sequence WHERE name = 'events'",
+        [],
+        |r| r.get(0),
+    )?;
     Ok(unsigned(seq.unwrap_or(0)))
 }
 

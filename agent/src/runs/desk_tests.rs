@@ -146,7 +146,11 @@ async fn a_run_goes_on_in_the_next_process_and_says_so() {
     let runs = site.agent(0);
     let bodies = ended(&runs, order.run).await;
     assert!(matches!(outcome(&bodies), Outcome::Failed(_)));
-    assert!(bodies.iter().any(|b| matches!(b, EventBody::Note { message } if message.contains("restarted"))));
+    assert!(
+        bodies
+            .iter()
+            .any(|b| matches!(b, EventBody::Note { message } if message.contains("restarted")))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bpa_common::wire::v1::{
-    Check, CheckOutcome, EventBody, NodeState, Order, SecretBytes, Step,
-};
+use bpa_common::wire::v1::{Check, CheckOutcome, EventBody, NodeState, Order, SecretBytes, Step};
 use tokio_util::sync::CancellationToken;
 
 use super::hands::{reach, verify_all};
@@ -14,9 +12,7 @@ use super::shop::Shop;
 use super::teller::Teller;
 use crate::steps::access::{Access, known_hosts};
 use crate::steps::check::{Wanted, check};
-use crate::steps::inventory::{
-    Inventory, InventoryNode, hosts_ini, layers, read_back, write,
-};
+use crate::steps::inventory::{Inventory, InventoryNode, hosts_ini, layers, read_back, write};
 use crate::steps::kubespray::{Bundle, Played, Playing, environment, play};
 use crate::steps::preflight::{self, Needs};
 use crate::steps::{Journaled, NodeTarget, Places, StepFailure, collect};
@@ -100,8 +96,7 @@ impl Performer {
     }
 
     async fn access(&mut self) -> Result<String, StepFailure> {
-        self.hands =
-            reach(&self.shop.access, &self.targets, &self.teller, &self.cancel).await?;
+        self.hands = reach(&self.shop.access, &self.targets, &self.teller, &self.cancel).await?;
         Ok(format!("key login on {} hosts", self.hands.len()))
     }
 
@@ -141,8 +136,8 @@ impl Performer {
         };
         let text = hosts_ini(&nodes, self.shop.access.site_key.path())
             .map_err(|e| wrong(e.to_string()))?;
-        let layers =
-            layers(&bundle.vars, &self.order.cluster, self.order.kind, &self.places).map_err(wrong)?;
+        let layers = layers(&bundle.vars, &self.order.cluster, self.order.kind, &self.places)
+            .map_err(wrong)?;
         let known_hosts = known_hosts(&self.shop.access.pins, &self.targets)?;
         let inventory = Inventory { hosts_ini: text, nodes: &nodes, layers, known_hosts };
         write(&inventory, &self.places).map_err(|e| self.disk(&e))?;

@@ -38,7 +38,8 @@ pub(super) async fn resolve(
                 None => {
                     found.remove(&node.name);
                     if !waited {
-                        let message = format!("{}; waiting up to {} s", why(node, &view), limit.as_secs());
+                        let message =
+                            format!("{}; waiting up to {} s", why(node, &view), limit.as_secs());
                         voice.tell(at(node, NodeState::WaitingForLease, None, message));
                     }
                 }

@@ -139,7 +139,10 @@ fn line(body: &EventBody) -> Option<String> {
             Outcome::Cancelled { by } => format!("the run was cancelled by {by}"),
             Outcome::Failed(f) => {
                 let node = f.node.as_deref().map(|n| format!("{n}: ")).unwrap_or_default();
-                format!("the run failed in {}: {node}{} ({}); {}", f.step, f.message, f.reason, f.fix)
+                format!(
+                    "the run failed in {}: {node}{} ({}); {}",
+                    f.step, f.message, f.reason, f.fix
+                )
             }
         },
         EventBody::Phase { .. }

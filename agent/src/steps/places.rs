@@ -29,7 +29,8 @@ impl Places {
     /// The places of this order's run. The cluster's are named by the provisioning's uid: another
     /// provisioning of the same name shares nothing with it.
     pub fn new(state_dir: &Path, order: &Order) -> Self {
-        let cluster = format!("{}-{}", order.cluster.name, short(order.provisioning.uid.as_bytes()));
+        let cluster =
+            format!("{}-{}", order.cluster.name, short(order.provisioning.uid.as_bytes()));
         let control = format!("cp/{}", short(&order.run.0));
         let mut control_dir = state_dir.join(&control);
         if control_dir.as_os_str().len() > LONGEST_CONTROL_PATH {

@@ -48,9 +48,8 @@ impl Api {
     /// # Errors
     /// When its certificates or its key can't be used.
     pub fn new(kubeconfig: &Kubeconfig) -> Result<Self, ApiError> {
-        let wrong = |what: &str, e: &dyn std::fmt::Display| {
-            ApiError::Kubeconfig(format!("{what}: {e}"))
-        };
+        let wrong =
+            |what: &str, e: &dyn std::fmt::Display| ApiError::Kubeconfig(format!("{what}: {e}"));
         let mut roots = RootCertStore::empty();
         for ca in CertificateDer::pem_slice_iter(kubeconfig.ca()) {
             let ca = ca.map_err(|e| wrong("certificate-authority-data", &e))?;
@@ -68,8 +67,8 @@ impl Api {
             .with_root_certificates(roots)
             .with_client_auth_cert(chain, key)
             .map_err(|e| wrong("client certificate and key", &e))?;
-        let name = ServerName::try_from(kubeconfig.host().to_owned())
-            .map_err(|e| wrong("server", &e))?;
+        let name =
+            ServerName::try_from(kubeconfig.host().to_owned()).map_err(|e| wrong("server", &e))?;
         Ok(Self {
             config: Arc::new(config),
             name,

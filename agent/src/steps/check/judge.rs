@@ -87,10 +87,7 @@ struct Condition {
 }
 
 /// The nodes that should be Ready and are not; none when all are.
-pub(super) fn not_ready(
-    json: &str,
-    wanted: &[&str],
-) -> Result<Option<StepFailure>, StepFailure> {
+pub(super) fn not_ready(json: &str, wanted: &[&str]) -> Result<Option<StepFailure>, StepFailure> {
     let list: List = serde_json::from_str(json).map_err(|e| invalid(&e.to_string()))?;
     let why = |name: &&str| {
         let Some(node) = list.items.iter().find(|n| n.metadata.name == **name) else {

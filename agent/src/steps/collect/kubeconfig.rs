@@ -131,10 +131,8 @@ impl Kubeconfig {
     /// # Errors
     /// When it is no certificate.
     pub fn ends(&self) -> Result<i64, KubeconfigError> {
-        let damaged = KubeconfigError::Damaged {
-            what: "client-certificate-data",
-            wanted: "PEM certificate",
-        };
+        let damaged =
+            KubeconfigError::Damaged { what: "client-certificate-data", wanted: "PEM certificate" };
         let Ok((_, pem)) = x509_parser::pem::parse_x509_pem(&self.certificate) else {
             return Err(damaged);
         };
@@ -208,7 +206,9 @@ mod tests {
     fn servers_are_split() {
         assert_eq!(split("https://a.b:6443").unwrap(), ("a.b".into(), 6443));
         assert_eq!(split("https://a.b/").unwrap(), ("a.b".into(), 443));
-        for wrong in ["http://a", "https://", "https://a:0", "https://a:x", "https://a b", "https://[::1"] {
+        for wrong in
+            ["http://a", "https://", "https://a:0", "https://a:x", "https://a b", "https://[::1"]
+        {
             assert!(split(wrong).is_err(), "{wrong}");
         }
     }

@@ -77,7 +77,10 @@ pub fn compare(list: &Value, nodes: &[InventoryNode]) -> Result<(), String> {
     // A group that has no hosts is left out.
     let full = ["kube_control_plane", "kube_node"].into_iter().filter(|g| list.get(g).is_some());
     if !full.clone().all(|g| children.contains(&g)) {
-        return Err(format!("k8s_cluster: wanted {:?}, found {children:?}", full.collect::<Vec<_>>()));
+        return Err(format!(
+            "k8s_cluster: wanted {:?}, found {children:?}",
+            full.collect::<Vec<_>>()
+        ));
     }
     Ok(())
 }

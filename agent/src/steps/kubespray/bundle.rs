@@ -141,7 +141,9 @@ impl Bundle {
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&path).map(|dir| dir.join(name)).find(|p| runs(p)).ok_or_else(|| {
-            format!("{name} is not in PATH; install ansible-core or set `ansible_bin` of the bundle")
+            format!(
+                "{name} is not in PATH; install ansible-core or set `ansible_bin` of the bundle"
+            )
         })
     }
 
@@ -154,8 +156,8 @@ impl Bundle {
 fn manifest(directory: &Path) -> Result<Manifest, String> {
     let path = directory.join("bundle.json");
     let text = std::fs::read(&path).map_err(|e| format!("can't read {}: {e}", path.display()))?;
-    let manifest: Manifest = serde_json::from_slice(&text)
-        .map_err(|e| format!("{} is wrong: {e}", path.display()))?;
+    let manifest: Manifest =
+        serde_json::from_slice(&text).map_err(|e| format!("{} is wrong: {e}", path.display()))?;
     if manifest.schema != SCHEMA {
         return Err(format!(
             "{} has schema {}, this agent knows {SCHEMA}",

@@ -187,7 +187,11 @@ mod tests {
     }
 
     fn task(seq: u64, ts: f64, name: &str) -> Line {
-        line(seq, ts, &format!(r#""event":"task","uuid":"t{seq}","name":"{name}","path":"/b/a.yml:{seq}""#))
+        line(
+            seq,
+            ts,
+            &format!(r#""event":"task","uuid":"t{seq}","name":"{name}","path":"/b/a.yml:{seq}""#),
+        )
     }
 
     #[test]
@@ -217,7 +221,10 @@ mod tests {
         let EventBody::TaskFailed { node, task, path, message } = &told[0] else {
             panic!("{told:?}")
         };
-        assert_eq!((node.as_str(), task.as_str(), path.as_str()), ("w1", "Install runc", "/b/a.yml:1"));
+        assert_eq!(
+            (node.as_str(), task.as_str(), path.as_str()),
+            ("w1", "Install runc", "/b/a.yml:1")
+        );
         assert_eq!(message, "non-zero return code (exit code 2): a | E: no space left");
         assert!(matches!(&told[1], EventBody::Node { state: NodeState::Failed, .. }));
         digest.take(line(4, 100.2, r#""event":"failed","host":"w1","task":"t1","msg":"again""#));

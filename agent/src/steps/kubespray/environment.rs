@@ -23,10 +23,13 @@ pub fn environment(
     let path = |path: &Path| path.to_string_lossy().into_owned();
 
     let system = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-    set("PATH", match bundle.ansible_bin() {
-        Some(bin) => format!("{}:{system}", bin.display()),
-        None => std::env::var("PATH").unwrap_or_else(|_| system.to_owned()),
-    });
+    set(
+        "PATH",
+        match bundle.ansible_bin() {
+            Some(bin) => format!("{}:{system}", bin.display()),
+            None => std::env::var("PATH").unwrap_or_else(|_| system.to_owned()),
+        },
+    );
     set("HOME", path(&places.home()));
     set("TMPDIR", path(&places.temporary()));
     // ansible refuses POSIX and locales that are not there.

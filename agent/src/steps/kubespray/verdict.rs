@@ -76,12 +76,8 @@ fn worst(digest: &Digest) -> Option<&HostFailure> {
 }
 
 fn failed_task(first: &HostFailure, digest: &Digest) -> Verdict {
-    let others: Vec<&str> = digest
-        .failures
-        .iter()
-        .filter(|f| f.host != first.host)
-        .map(|f| f.host.as_str())
-        .collect();
+    let others: Vec<&str> =
+        digest.failures.iter().filter(|f| f.host != first.host).map(|f| f.host.as_str()).collect();
     let more = match others.as_slice() {
         [] => String::new(),
         hosts => format!(" (also failed: {})", hosts.join(", ")),
