@@ -67,7 +67,7 @@ struct NamedUser {
 #[serde(rename_all = "kebab-case")]
 struct User {
     client_certificate_data: Option<String>,
-    client_key_data: Option<Zeroizing<String>>,
+    client_key_data: Option<String>,
 }
 
 impl Kubeconfig {
@@ -85,8 +85,7 @@ impl Kubeconfig {
         let user = one("users", file.users)?.user;
         let ca = base64("certificate-authority-data", cluster.certificate_authority_data)?;
         let certificate = base64("client-certificate-data", user.client_certificate_data)?;
-        let key = user.client_key_data.map(|mut key| std::mem::take(&mut *key));
-        let key = Zeroizing::new(base64("client-key-data", key)?);
+        let key = Zeroizing::new(base64("client-key-data", user.client_key_data)?);
         let (host, port) = split(&cluster.server)?;
         Ok(Self {
             text: Zeroizing::new(text.to_vec()),
