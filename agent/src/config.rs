@@ -70,7 +70,8 @@ impl Default for RunsConfig {
     }
 }
 
-fn default_state_dir() -> PathBuf {
+/// Where state lies when nothing else is said.
+pub fn default_state_dir() -> PathBuf {
     PathBuf::from("/var/lib/bpa-agent")
 }
 

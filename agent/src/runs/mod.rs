@@ -22,6 +22,7 @@ mod worker;
 
 pub use clock::now_ms;
 pub use desk::Runs;
+pub(crate) use desk::state_word;
 pub use host::host_report;
 pub use log::read_log;
 pub use shop::Shop;

@@ -35,10 +35,10 @@ pub enum InventoryError {
 /// # Errors
 /// When a value holds anything that could be more than itself, or two nodes share an address.
 pub fn hosts_ini(nodes: &[InventoryNode], key: &Path) -> Result<String, InventoryError> {
-    let key =
-        plain("path", &key.to_string_lossy(), "letters, digits, `/`, `.`, `_` and `-`", |b| {
-            b.is_ascii_alphanumeric() || b"/._-".contains(&b)
-        })?;
+    let key = key.to_string_lossy();
+    let key = plain("path", &key, "letters, digits, `/`, `.`, `_` and `-`", |b| {
+        b.is_ascii_alphanumeric() || b"/._-".contains(&b)
+    })?;
     let mut text = String::from("# Written by bpa-agent; a change here is lost.\n[all]\n");
     let mut members = 0;
     for (at, node) in nodes.iter().enumerate() {

@@ -121,7 +121,9 @@ mod tests {
 
     fn digest(hosts: &[(&str, HostStats)]) -> Digest {
         let stats = hosts.iter().map(|(name, stats)| ((*name).to_owned(), *stats)).collect();
-        Digest { stats, recaps: 1, ..Digest::default() }
+        let mut digest = Digest::default();
+        (digest.stats, digest.recaps) = (stats, 1);
+        digest
     }
 
     fn ok() -> HostStats {
