@@ -236,6 +236,7 @@ mod tests {
     #[test]
     fn an_open_state_directory_is_a_failure() {
         let dir = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
         assert_eq!(state_dir(dir.path()).status, Grade::Ok);
         std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         let finding = state_dir(dir.path());
