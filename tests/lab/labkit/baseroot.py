@@ -28,7 +28,10 @@ PACKAGES = (
 MASKED = (
     "systemd-networkd-wait-online.service systemd-modules-load.service apt-daily.timer "
     "apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer "
-    "console-getty.service getty@.service systemd-firstboot.service"
+    "console-getty.service getty@.service systemd-firstboot.service "
+    # Ends some seconds after the last log-out; in version 1 cgroups of a node that takes two minutes,
+    # and each log-in meanwhile waits for it.
+    "user@.service"
 ).split()
 SSHD = """\
 # Fast log-ins with no name server; which accounts may log in is decided per host.
