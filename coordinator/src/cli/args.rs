@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 use super::output::Output;
 use super::plan::PlanArgs;
+use crate::cluster::kind::DEFAULT_NAMESPACE;
 
 /// Turns installed machines into Kubernetes clusters, one site at a time.
 #[derive(Debug, Parser)]
@@ -88,6 +89,9 @@ pub enum Command {
     /// Stop the run of a Provisioning
     #[command(after_help = "Example:\n  bpa-coordinator cancel edge")]
     Cancel(NameArg),
+    /// Try again after a run that failed, was cancelled or was lost
+    #[command(after_help = "Example:\n  bpa-coordinator retry edge && bpa-coordinator watch edge")]
+    Retry(NameArg),
     /// Approve the plan of a Provisioning with `approval: Manual`
     #[command(
         after_help = "Example:\n  bpa-coordinator describe edge        # shows the plan and its hash\n  bpa-coordinator approve edge 0123456789ab"
@@ -125,6 +129,9 @@ pub struct DeleteArgs {
     pub kind: Option<String>,
     /// Name, or NAMESPACE/NAME
     pub name: Option<String>,
+    /// Let a deleted Provisioning go although its reset can't be done; its hosts stay as they are
+    #[arg(long, conflicts_with = "files")]
+    pub force: bool,
     /// Delete what stands in this file (or `-`)
     #[arg(long = "filename", short = 'f', value_name = "FILE", conflicts_with = "kind")]
     pub files: Vec<PathBuf>,
@@ -203,6 +210,9 @@ pub enum SiteCommand {
 pub struct SiteAddArgs {
     /// Name of the site (lower-case letters, digits and `-`)
     pub name: String,
+    /// Namespace of the Site object: that of the Provisionings which use it
+    #[arg(long, short, value_name = "NAMESPACE", default_value = DEFAULT_NAMESPACE)]
+    pub namespace: String,
     /// Where agents reach the coordinator; default: what `run --advertise` was given
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', value_parser = host_port)]
     pub advertise: Vec<String>,

@@ -1,12 +1,13 @@
-//! `cancel` and `approve`: a person's word, written beside the manifest.
+//! `cancel`, `retry`, `approve`: a person's word, written beside the manifest.
 
 use bpa_common::api::Provisioning;
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::args::{ApproveArgs, Common, NameArg};
 use super::exit::{CliError, CliResult, Exit};
 use super::find;
-use super::render::describe::{APPROVE, CANCEL, is_active};
+use super::render::describe::{APPROVE, CANCEL, RETRY, is_active};
 use crate::cluster::World;
 use crate::cluster::directory::DirectoryWorld;
 use crate::cluster::kind::{Kind, ObjectId};
@@ -42,6 +43,42 @@ pub async fn cancel(common: &Common, args: &NameArg) -> CliResult {
     Ok(Exit::Ok)
 }
 
+/// `retry`.
+pub async fn retry(common: &Common, args: &NameArg) -> CliResult {
+    let world = find::open(common)?;
+    let p = provisioning(&world, &args.name).await?;
+    let key = p.metadata.key();
+    match &p.status.run {
+        Some(run) if is_active(run) => {
+            return Err(CliError::Conflict(format!(
+                "run {} of {key} is still {}",
+                run.id, run.state
+            )));
+        }
+        Some(run) if run.state == "Succeeded" && !p.metadata.is_deleting() => {
+            return Err(CliError::Conflict(format!(
+                "the last run of {key} has succeeded: there is nothing to try again"
+            )));
+        }
+        None => {
+            return Err(CliError::Conflict(format!(
+                "{key} has had no run; what it waits for is in: bpa-coordinator describe {}",
+                p.metadata.name
+            )));
+        }
+        Some(_) => {}
+    }
+    annotate(&world, &p, RETRY, &Timestamp::now().to_string()).await?;
+    let result = json!({"name": key.to_string(), "result": "retry requested"});
+    common.output.show(&result, || {
+        format!(
+            "{key} is tried again.\nFollow it with: bpa-coordinator watch {}\n",
+            p.metadata.name
+        )
+    })?;
+    Ok(Exit::Ok)
+}
+
 /// `approve`.
 pub async fn approve(common: &Common, args: &ApproveArgs) -> CliResult {
     let world = find::open(common)?;
@@ -69,7 +106,11 @@ pub async fn approve(common: &Common, args: &ApproveArgs) -> CliResult {
     Ok(Exit::Ok)
 }
 
-async fn annotate(
+/// Writes an annotation beside the manifest.
+///
+/// # Errors
+/// When the object is gone or the overlay can't be written.
+pub async fn annotate(
     world: &DirectoryWorld,
     p: &Provisioning,
     name: &str,
@@ -137,6 +178,23 @@ mod tests {
         assert_eq!(error.exit(), Exit::Conflict);
         assert!(error.to_string().contains("r-1 is Succeeded"), "{error}");
         assert!(annotations(&common).await.is_empty());
+    }
+
+    #[tokio::test]
+    async fn only_what_ended_badly_is_tried_again() {
+        for (state, exit) in
+            [("Failed", Exit::Ok), ("Running", Exit::Conflict), ("Succeeded", Exit::Conflict)]
+        {
+            let dir = tempfile::tempdir().unwrap();
+            let run =
+                RunStatus { id: "r-1".to_owned(), state: state.to_owned(), ..Default::default() };
+            let common =
+                world(dir.path(), ProvisioningStatus { run: Some(run), ..Default::default() })
+                    .await;
+            let found = retry(&common, &edge()).await.unwrap_or_else(|error| error.exit());
+            assert_eq!(found, exit, "{state}");
+            assert_eq!(annotations(&common).await.contains_key(RETRY), exit == Exit::Ok);
+        }
     }
 
     #[tokio::test]

@@ -11,6 +11,7 @@ use super::args::{Common, DeleteArgs, RequiredFiles};
 use super::exit::{CliError, CliResult, Exit};
 use super::output::note;
 use super::plan::{self, PlanArgs};
+use super::render::describe::FORCE_DELETE;
 use super::render::{get, text};
 use super::{find, plan_text};
 use crate::cluster::directory::{DirectoryWorld, Loaded, Place, load_files, load_text};
@@ -177,6 +178,9 @@ fn manifest_text(value: &Value) -> Result<String, CliError> {
 /// `delete`: takes manifests away; what becomes of the clusters, the coordinator does.
 pub async fn delete(common: &Common, args: &DeleteArgs) -> CliResult {
     let world = find::open(common)?;
+    if let (Some(kind), Some(name), true) = (&args.kind, &args.name, args.force) {
+        force(&world, &named(&world, find::kind(kind)?, name).await?).await?;
+    }
     let ids = match (&args.kind, &args.name) {
         (Some(kind), Some(name)) => vec![named(&world, find::kind(kind)?, name).await?],
         _ => {
@@ -191,7 +195,12 @@ pub async fn delete(common: &Common, args: &DeleteArgs) -> CliResult {
     };
     let mut paths = Vec::new();
     for id in &ids {
-        paths.push(file_to_remove(&world, id).await?);
+        match file_to_remove(&world, id).await {
+            Ok(path) => paths.push(path),
+            // With --force it may have been deleted before.
+            Err(CliError::Conflict(_)) if args.force && !has_file(&world, id).await? => {}
+            Err(error) => return Err(error),
+        }
     }
     for path in &paths {
         files::remove(path).map_err(|error| {
@@ -200,6 +209,22 @@ pub async fn delete(common: &Common, args: &DeleteArgs) -> CliResult {
     }
     let results: Vec<_> = ids.into_iter().map(|id| (id, "deleted")).collect();
     show_results(common, &results)
+}
+
+/// Marks a Provisioning so that its deletion does not wait for a reset.
+async fn force(world: &DirectoryWorld, id: &ObjectId) -> Result<(), CliError> {
+    if id.kind != Kind::Provisioning {
+        return Err(CliError::Usage(format!(
+            "--force is for Provisionings; {} has nothing to wait for",
+            id
+        )));
+    }
+    let change = json!({"metadata": {"annotations": {FORCE_DELETE: "true"}}});
+    Ok(world.patch(id.clone(), change).await?)
+}
+
+async fn has_file(world: &DirectoryWorld, id: &ObjectId) -> Result<bool, CliError> {
+    Ok(world.manifest(id.clone()).await?.is_some_and(|(place, _)| stands(world, &place)))
 }
 
 async fn named(world: &DirectoryWorld, kind: Kind, name: &str) -> Result<ObjectId, CliError> {

@@ -24,7 +24,12 @@ async fn apply_text(common: &Common, text: &str) -> CliResult {
 }
 
 fn delete_args(kind: &str, name: &str) -> DeleteArgs {
-    DeleteArgs { kind: Some(kind.to_owned()), name: Some(name.to_owned()), files: Vec::new() }
+    DeleteArgs {
+        kind: Some(kind.to_owned()),
+        name: Some(name.to_owned()),
+        force: false,
+        files: Vec::new(),
+    }
 }
 
 #[tokio::test]
@@ -113,4 +118,26 @@ async fn a_plan_says_by_its_exit_code_whether_it_fits() {
         let exit = plan(&common, &PlanArgs { files: vec![file] }).await.unwrap();
         assert_eq!(exit, wanted, "{text}");
     }
+}
+
+#[tokio::test]
+async fn a_stuck_deletion_can_be_forced() {
+    use crate::cluster::directory::Role;
+    let dir = tempfile::tempdir().unwrap();
+    let common = common(dir.path());
+    let text = "apiVersion: bpa.akraino.org/v1alpha1\nkind: Provisioning\nmetadata: {name: p}\nspec: {masters: [{m: {cpu: 1}}]}\n";
+    apply_text(&common, &format!("{text}---\n{SITE}")).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    let world = DirectoryWorld::open(&common.objects, &common.state, Role::Runner).unwrap();
+    let key = world.snapshot().await.unwrap().provisionings[0].metadata.key();
+    world.set_finalizer(&key, true).await.unwrap();
+    delete(&common, &delete_args("provisioning", "p")).await.unwrap();
+    let error = delete(&common, &delete_args("provisioning", "p")).await.unwrap_err();
+    assert!(error.to_string().contains("being deleted already"), "{error}");
+    let forced = DeleteArgs { force: true, ..delete_args("provisioning", "p") };
+    delete(&common, &forced).await.unwrap();
+    let seen = world.snapshot().await.unwrap().provisionings;
+    assert_eq!(seen[0].metadata.annotations[FORCE_DELETE], "true");
+    let site = DeleteArgs { force: true, ..delete_args("site", "north") };
+    assert_eq!(delete(&common, &site).await.unwrap_err().exit(), Exit::Usage);
 }

@@ -59,6 +59,7 @@ async fn execute(cli: &Cli) -> CliResult {
         Command::Watch(args) => watch::watch(common, args).await,
         Command::Logs(args) => logs::logs(common, args).await,
         Command::Cancel(args) => edits::cancel(common, args).await,
+        Command::Retry(args) => edits::retry(common, args).await,
         Command::Approve(args) => edits::approve(common, args).await,
         Command::Site(command) => site::site(common, command).await,
     }

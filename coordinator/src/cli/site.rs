@@ -1,6 +1,6 @@
 //! `site …`: adding, approving and looking at sites.
 
-use bpa_common::api::{ObjectKey, Site};
+use bpa_common::api::{ObjectKey, ObjectMeta, Site};
 use jiff::Timestamp;
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -45,7 +45,7 @@ async fn add(common: &Common, args: &SiteAddArgs) -> CliResult {
         .await
         .map_err(CliError::other)?
         .map_err(CliError::other)?;
-    make_object(common, &args.name).await?;
+    make_object(common, &args.namespace, &args.name).await?;
     let value = json!({
         "site": line.site,
         "line": line.line.expose_secret(),
@@ -65,13 +65,14 @@ async fn add(common: &Common, args: &SiteAddArgs) -> CliResult {
 }
 
 /// A site that is invited is also an object, so that it can be seen and approved.
-async fn make_object(common: &Common, name: &str) -> Result<(), CliError> {
+async fn make_object(common: &Common, namespace: &str, name: &str) -> Result<(), CliError> {
     if let Ok(snapshot) = find::open(common)?.snapshot().await
-        && snapshot.sites.iter().any(|site| site.metadata.name == name)
+        && snapshot.sites.iter().any(|site| site.metadata.key() == ObjectKey::new(namespace, name))
     {
         return Ok(());
     }
-    let metadata = bpa_common::api::ObjectMeta { name: name.to_owned(), ..Default::default() };
+    let metadata =
+        ObjectMeta { name: name.to_owned(), namespace: namespace.to_owned(), ..Default::default() };
     let site: Site = Site::new(metadata, Default::default());
     let mut value = serde_json::to_value(&site).map_err(CliError::other)?;
     if let Some(fields) = value.as_object_mut() {

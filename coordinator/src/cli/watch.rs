@@ -47,7 +47,9 @@ pub async fn watch(common: &Common, args: &WatchArgs) -> CliResult {
                 last = Some(p);
             }
             Err(CliError::NotFound(_)) if last.is_some() => {
-                return Err(CliError::NotFound(format!("{wanted} is deleted")));
+                note(&format!("{wanted} is deleted"));
+                let asked = last.is_some_and(|last| last.metadata.is_deleting());
+                return Ok(if asked { Exit::Ok } else { Exit::NotFound });
             }
             Err(error) => return Err(error),
         }

@@ -18,6 +18,10 @@ const EVENTS: usize = 15;
 pub const APPROVE: &str = "bpa.akraino.org/approve";
 /// Annotation by which a person asks to stop a run.
 pub const CANCEL: &str = "bpa.akraino.org/cancel";
+/// Annotation by which a person asks for another attempt: any new value.
+pub const RETRY: &str = "bpa.akraino.org/retry";
+/// Annotation that lets a Provisioning go although its reset can't be done.
+pub const FORCE_DELETE: &str = "bpa.akraino.org/force-delete";
 
 /// Everything about a Provisioning.
 pub fn provisioning(
@@ -114,7 +118,7 @@ pub fn conditions(out: &mut String, conditions: &[bpa_common::api::Condition], n
 }
 
 fn nodes(out: &mut String, p: &Provisioning) {
-    if p.status.nodes.is_empty() {
+    if p.status.nodes.is_empty() && p.status.lost_hosts.is_empty() {
         return;
     }
     section(out, "Nodes:");
@@ -133,6 +137,13 @@ fn nodes(out: &mut String, p: &Provisioning) {
         ]);
     }
     out.push_str(&table.render("  "));
+    for lost in &p.status.lost_hosts {
+        let host = clean(&format!("{}/{}", lost.namespace, lost.name));
+        let _ = writeln!(
+            out,
+            "  Lost: {host} was ours and someone else has it now; it is never taken back"
+        );
+    }
     // What a cell had to shorten is told whole.
     for node in p.status.nodes.iter().filter(|node| cell(&node.message) != clean(&node.message)) {
         let _ = writeln!(out, "  {}:", clean(&node.name));
@@ -251,6 +262,9 @@ fn next(out: &mut String, p: &Provisioning) {
     if let Some(run) = &p.status.run {
         if is_active(run) {
             lines.push(format!("bpa-coordinator watch {name}"));
+        }
+        if matches!(run.state.as_str(), "Failed" | "Cancelled" | "Lost") {
+            lines.push(format!("bpa-coordinator retry {name}"));
         }
         lines.push(format!("bpa-coordinator logs {name}"));
     }

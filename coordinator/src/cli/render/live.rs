@@ -3,7 +3,7 @@
 use bpa_common::api::{Provisioning, RunStatus};
 use jiff::Timestamp;
 
-use super::describe::{awaited_approval, is_active, step_line};
+use super::describe::{RETRY, awaited_approval, is_active, step_line};
 use super::text::{cell, clean, took};
 use super::words;
 
@@ -18,7 +18,10 @@ pub enum End {
 /// Whether there is nothing more to wait for.
 pub fn end(p: &Provisioning) -> Option<End> {
     // A change that the coordinator has not looked at yet will have an effect.
-    if p.status.observed_generation != p.metadata.generation {
+    if p.status.observed_generation != p.metadata.generation || p.metadata.is_deleting() {
+        return None;
+    }
+    if p.metadata.annotations.get(RETRY).is_some_and(|asked| *asked != p.status.handled_retry) {
         return None;
     }
     if p.status.run.as_ref().is_some_and(is_active) {
@@ -157,5 +160,13 @@ mod tests {
         let mut changed = testing::ready();
         changed.metadata.generation += 1;
         assert_eq!(end(&changed), None, "the coordinator has not looked at the change yet");
+        let mut again = testing::failed();
+        again.metadata.annotations.insert(RETRY.to_owned(), "now".to_owned());
+        assert_eq!(end(&again), None, "another attempt is asked for");
+        again.status.handled_retry = "now".to_owned();
+        assert_eq!(end(&again), Some(End::NotReady));
+        let mut going = testing::ready();
+        going.metadata.deletion_timestamp = Some(now());
+        assert_eq!(end(&going), None, "it is being deleted");
     }
 }

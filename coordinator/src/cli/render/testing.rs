@@ -2,8 +2,8 @@
 
 use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, Cpu, Disk, Hardware};
 use bpa_common::api::{
-    CheckStatus, Condition, ConditionStatus, Conditions, HistoryEntry, NodeStatus, ObjectKey,
-    ObjectMeta, PlanStatus, Provisioning, RunStatus, Site, StepStatus,
+    CheckStatus, Condition, ConditionStatus, Conditions, HistoryEntry, LostHost, NodeStatus,
+    ObjectKey, ObjectMeta, PlanStatus, Provisioning, RunStatus, Site, StepStatus,
 };
 use jiff::Timestamp;
 
@@ -135,6 +135,11 @@ pub fn failed() -> Provisioning {
             fix: "choose a larger host".to_owned(),
         }];
     }
+    status.lost_hosts = vec![LostHost {
+        namespace: "metal3".to_owned(),
+        name: "host9".to_owned(),
+        uid: "u9".to_owned(),
+    }];
     status.history = vec![HistoryEntry {
         run: "7d4ad7a5-51f4-4a7e-9a63-3d4dd0a1c0de".to_owned(),
         kind: "Install".to_owned(),

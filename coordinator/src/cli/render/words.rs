@@ -50,7 +50,10 @@ pub fn ready_nodes(provisioning: &Provisioning) -> String {
 /// The phase as shown: a Provisioning that nobody looked at yet has none.
 pub fn phase(provisioning: &Provisioning) -> String {
     match provisioning.status.phase.as_str() {
-        _ if provisioning.metadata.is_deleting() && provisioning.status.phase != "Resetting" => {
+        phase
+            if provisioning.metadata.is_deleting()
+                && !matches!(phase, "Resetting" | "Releasing") =>
+        {
             "Deleting".to_owned()
         }
         "" => "New".to_owned(),
