@@ -16,6 +16,8 @@ use crate::credentials::{Credential, read_private};
 /// A refusal takes a few seconds by design; name resolution at the server may add thirty.
 const LIMIT: Duration = Duration::from_secs(60);
 const KEY_FILE_LIMIT: u64 = 64 << 10;
+/// What OpenSSH says when MaxAuthTries is reached.
+const TOO_MANY: &str = "Too many authentication failures";
 /// A password, a new-password question, an empty last round.
 const ROUNDS: usize = 4;
 
@@ -58,11 +60,18 @@ pub(super) async fn with_credential(
     };
     let taken = offered.iter().map(<&str>::from).collect::<Vec<_>>().join(", ");
     let verdict = if offered.contains(&MethodKind::Password) {
-        Some(with_password(line, &user, password).await?)
+        with_password(line, &user, password).await.map(Some)
     } else if offered.contains(&MethodKind::KeyboardInteractive) {
-        with_questions(line, &user, password).await?
+        with_questions(line, &user, password).await
     } else {
-        None
+        Ok(None)
+    };
+    let verdict = match verdict {
+        // A strict server hangs up in place of an answer. To try again could lock the account.
+        Err(Problem::LoginRefused { found, .. }) if found.contains(TOO_MANY) => {
+            return Err(Problem::WrongPassword { user, origin });
+        }
+        other => other?,
     };
     match verdict {
         Some(Verdict::In) => Ok(()),

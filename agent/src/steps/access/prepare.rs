@@ -22,7 +22,7 @@ use crate::credentials::{Credential, CredentialSource};
 use crate::steps::{NodeTarget, StepFailure, verify};
 
 /// A machine that boots refuses logins for a while: the pause before the next try.
-const LOGIN_PAUSE: Duration = Duration::from_secs(3);
+const LOGIN_PAUSE: Duration = Duration::from_secs(5);
 
 /// What access needs. Cheap to clone; one per agent.
 #[derive(Clone, Debug)]
@@ -52,7 +52,8 @@ pub async fn prepare(
     reached.map_err(|problem| problem.on(target))
 }
 
-/// A login that the server ends by itself is worth another try: the machine may still be booting.
+/// A login that the server ends by itself is worth another try: the machine may still be booting, or
+/// be on its way down before it boots anew.
 async fn patiently(
     context: &AccessContext,
     target: &NodeTarget,
@@ -64,7 +65,9 @@ async fn patiently(
         let left = context.ssh_wait.saturating_sub(begun.elapsed());
         let attempt = Attempt::new(context, target, progress, cancel, left)?;
         match attempt.reach().await {
-            Err(Problem::LoginRefused { found, .. }) if left > LOGIN_PAUSE => {
+            Err(Problem::LoginRefused { found, .. } | Problem::Lost { found, .. })
+                if left > LOGIN_PAUSE =>
+            {
                 let (waited, limit) = (begun.elapsed(), context.ssh_wait);
                 progress(Progress::Waiting { why: found, waited, limit });
                 sleep(LOGIN_PAUSE).await;
@@ -81,6 +84,8 @@ struct Attempt<'a> {
     cancel: &'a CancellationToken,
     wait: Duration,
     credential: Option<Credential>,
+    /// Why the credentials can't be used: told when they are needed.
+    trouble: Option<String>,
     pinned: Option<PublicKey>,
     user: String,
 }
@@ -93,10 +98,11 @@ impl<'a> Attempt<'a> {
         cancel: &'a CancellationToken,
         wait: Duration,
     ) -> Result<Self, Problem> {
-        let credential = context
-            .credentials
-            .select(&target.host, &target.macs)
-            .map_err(|e| Problem::Credentials(e.to_string()))?;
+        let selected = context.credentials.select(&target.host, &target.macs);
+        let (credential, trouble) = match selected {
+            Ok(credential) => (credential, None),
+            Err(error) => (None, Some(error.to_string())),
+        };
         let pin = context
             .pins
             .find(&target.host_uid, &target.installation)
@@ -113,7 +119,7 @@ impl<'a> Attempt<'a> {
         let user = credential.as_ref().map(|c| c.user.clone()).or(pin.map(|pin| pin.user));
         let user = user.unwrap_or_else(|| "root".to_owned());
         let pinned = pinned.transpose()?;
-        Ok(Self { context, target, progress, cancel, wait, credential, pinned, user })
+        Ok(Self { context, target, progress, cancel, wait, credential, trouble, pinned, user })
     }
 
     async fn reach(&self) -> Result<Access, Problem> {
@@ -121,7 +127,12 @@ impl<'a> Attempt<'a> {
         let key = line.key.clone();
         let verdict = with_key(&mut line, &self.user, self.context.site_key.key()).await?;
         let session = match verdict {
-            Verdict::In => self.session(line),
+            Verdict::In => {
+                if let Some(why) = self.trouble.clone() {
+                    (self.progress)(Progress::WithoutCredentials { why });
+                }
+                self.session(line)
+            }
             Verdict::Refused(offered) => {
                 self.introduce(line, offered).await?;
                 self.prove(&key).await?
@@ -129,7 +140,13 @@ impl<'a> Attempt<'a> {
         };
         verify::check(&session, self.target).await?;
         self.pin(&key)?;
-        let found = become_root::find(&session, &self.user, self.credential.as_ref()).await?;
+        let found = become_root::find(&session, &self.user, self.credential.as_ref()).await;
+        let found = found.map_err(|problem| match (problem, &self.trouble) {
+            (Problem::SudoPasswordMissing { .. }, Some(trouble)) => {
+                Problem::Credentials(trouble.clone())
+            }
+            (other, _) => other,
+        })?;
         Ok(Access {
             session,
             target: self.target.clone(),
@@ -168,6 +185,9 @@ impl<'a> Attempt<'a> {
         offered: Vec<russh::MethodKind>,
     ) -> Result<(), Problem> {
         let Some(credential) = self.credential.as_ref().filter(|c| c.can_log_in()) else {
+            if let Some(trouble) = &self.trouble {
+                return Err(Problem::Credentials(trouble.clone()));
+            }
             let source = self.context.credentials.path().map(|p| p.display().to_string());
             return Err(Problem::NoCredentials { user: self.user.clone(), source });
         };

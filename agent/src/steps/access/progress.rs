@@ -7,6 +7,8 @@ use std::time::Duration;
 pub enum Progress {
     /// The port does not answer yet.
     Waiting { why: String, waited: Duration, limit: Duration },
+    /// The credentials can't be read; where the site's key is installed they are not needed.
+    WithoutCredentials { why: String },
     /// The site's key is in the account's `authorized_keys` now.
     KeyInstalled { user: String, origin: String },
     /// First contact with this installation: its host key is remembered from now on.
@@ -24,6 +26,9 @@ impl std::fmt::Display for Progress {
                 seconds(waited),
                 seconds(limit)
             ),
+            Self::WithoutCredentials { why } => {
+                write!(f, "going on with the site's key alone: {why}")
+            }
             Self::KeyInstalled { user, origin } => {
                 write!(f, "the site's key was installed for {user} (credentials: {origin})")
             }

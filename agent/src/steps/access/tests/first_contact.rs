@@ -48,6 +48,28 @@ async fn the_account_is_remembered_when_the_credentials_are_gone() {
 }
 
 #[tokio::test]
+async fn credentials_that_are_gone_or_broken_stop_only_those_who_need_them() {
+    let Some(sshd) = Sshd::start("") else { return };
+    let agent = Agent::with_password("ops");
+    agent.prepare(&sshd.target()).await.unwrap();
+    fs::remove_file(agent.state.path().join("credentials.toml")).unwrap();
+    // sudo wants a password on this host.
+    let failure = agent.refused(&sshd.target()).await;
+    assert_eq!(failure.reason, "CredentialsUnusable");
+    assert!(failure.message.contains("can't read the credentials"), "{failure}");
+
+    let agent = Agent::with_password("root");
+    agent.prepare(&sshd.target()).await.unwrap();
+    agent.write_credentials("[default\n");
+    agent.prepare(&sshd.target()).await.unwrap();
+    let told = agent.told().pop().unwrap();
+    assert!(
+        told.starts_with("going on with the site's key alone: credentials.toml line 1"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
 async fn another_machine_is_told_by_its_macs_and_left_as_it_was() {
     let Some(sshd) = Sshd::start("") else { return };
     let agent = Agent::with_password("root");

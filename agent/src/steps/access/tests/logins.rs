@@ -22,6 +22,15 @@ async fn a_wrong_password_is_told_and_tried_once() {
 }
 
 #[tokio::test]
+async fn a_strict_server_is_not_asked_again() {
+    let Some(sshd) = Sshd::start("MaxAuthTries 2") else { return };
+    let mut agent = Agent::new(Some("[default]\npassword = \"Marked-wrong\"\n"));
+    agent.context.ssh_wait = std::time::Duration::from_secs(30);
+    assert_eq!(agent.refused(&sshd.target()).await.reason, "WrongPassword");
+    assert_eq!(sshd.log().matches("Failed password").count(), 1, "{}", sshd.log());
+}
+
+#[tokio::test]
 async fn without_credentials_the_user_reads_where_to_put_them() {
     let Some(sshd) = Sshd::start("") else { return };
     let failure = Agent::new(None).refused(&sshd.target()).await;
