@@ -10,7 +10,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use super::act::{Outcome, Parts};
 use super::pace::{Write, write_when};
 use super::tally::Tally;
-use crate::cluster::{Snapshot, World, WorldError};
+use crate::cluster::{ObjectEvent, Snapshot, World, WorldError};
 use crate::planning::{
     Decided, Memory, Round, Told, Trouble, decide_round, site_status, transitions, worth_writing,
 };
@@ -151,6 +151,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
                     return self.write_failed(&uid, error, now);
                 }
                 for event in transitions(&key, &old, &decision.status) {
+                    tell(&event);
                     if let Err(error) = self.parts.world.record_event(event).await {
                         tracing::warn!(%error, provisioning = %key, "an event could not be recorded");
                     }
@@ -254,5 +255,15 @@ impl<W: World, F: Fleet> Controller<W, F> {
                 }
             }
         }
+    }
+}
+
+/// What turned, for whoever reads the log.
+fn tell(event: &ObjectEvent) {
+    let (object, reason, message) = (&event.key, &event.reason, &event.message);
+    if event.warning {
+        tracing::warn!(%object, reason, "{message}");
+    } else {
+        tracing::info!(%object, reason, "{message}");
     }
 }

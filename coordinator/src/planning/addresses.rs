@@ -185,3 +185,54 @@ pub fn moved(draft: &Draft<'_>, leases: &LeaseView) -> Vec<String> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planning::testing::{lease, leases, mac};
+
+    fn found(macs: &[MacAddress], view: &LeaseView) -> Option<String> {
+        lease_of(macs, view).map(|leased| leased.address.to_string())
+    }
+
+    #[test]
+    fn the_first_mac_that_has_a_lease_answers() {
+        let view = leases(&[2, 3]);
+        assert_eq!(found(&[mac(1), mac(3), mac(2)], &view).as_deref(), Some("10.0.0.3"));
+        assert_eq!(found(&[mac(1)], &view), None);
+        assert_eq!(found(&[], &view), None);
+    }
+
+    #[test]
+    fn what_the_agent_chose_wins_then_the_newest() {
+        let mut view = leases(&[1]);
+        let entry = |address: &str, renewed, chosen| LeaseEntry {
+            address: address.parse().unwrap(),
+            renewed,
+            chosen,
+            ..lease(1)
+        };
+        view.by_mac.insert(
+            mac(1),
+            vec![entry("10.0.0.9", Some(9), false), entry("10.0.0.5", Some(5), false)],
+        );
+        assert_eq!(found(&[mac(1)], &view).as_deref(), Some("10.0.0.9"));
+        view.by_mac.get_mut(&mac(1)).unwrap().push(entry("10.0.0.7", None, true));
+        let leased = lease_of(&[mac(1)], &view).unwrap();
+        assert_eq!(leased.address.to_string(), "10.0.0.7");
+        assert_eq!(leased.others.len(), 2);
+    }
+
+    #[test]
+    fn addresses_that_no_node_can_have_are_none() {
+        let mut view = leases(&[1]);
+        for address in
+            ["127.0.0.1", "169.254.1.2", "0.0.0.0", "224.0.0.1", "fe80::1", "::", "ff02::1"]
+        {
+            view.by_mac.get_mut(&mac(1)).unwrap()[0].address = address.parse().unwrap();
+            assert_eq!(found(&[mac(1)], &view), None, "{address}");
+        }
+        view.by_mac.get_mut(&mac(1)).unwrap()[0].address = "fd00::5".parse().unwrap();
+        assert_eq!(found(&[mac(1)], &view).as_deref(), Some("fd00::5"));
+    }
+}

@@ -18,6 +18,10 @@ const NORMAL: [&str; 10] = [
     "WaitingForRun",
 ];
 
+/// Reasons of `Ready` that no other condition tells.
+const OF_DELETION: [&str; 6] =
+    ["WaitingForRun", "Resetting", "ResetWaits", "ResetFailed", "ResetImpossible", "Releasing"];
+
 /// Events for what differs between two statuses of one provisioning.
 pub fn transitions(
     key: &ObjectKey,
@@ -28,8 +32,11 @@ pub fn transitions(
         let before = old.conditions.get(&condition.kind);
         let turned =
             before.is_none_or(|b| (b.status, &b.reason) != (condition.status, &condition.reason));
-        // `Ready` only repeats what another condition says, until it holds.
-        turned && (condition.kind != "Ready" || condition.status == ConditionStatus::True)
+        // `Ready` only repeats what another condition says, until it holds or the object goes.
+        turned
+            && (condition.kind != "Ready"
+                || condition.status == ConditionStatus::True
+                || OF_DELETION.contains(&condition.reason.as_str()))
     };
     new.conditions.0.iter().filter(|c| told(c)).map(|c| event(key, c)).collect()
 }
@@ -51,5 +58,40 @@ fn event(key: &ObjectKey, condition: &Condition) -> ObjectEvent {
         } else {
             condition.message.clone()
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn status(conditions: &[(&str, ConditionStatus, &str)]) -> ProvisioningStatus {
+        let mut status = ProvisioningStatus::default();
+        for (kind, state, reason) in conditions {
+            status.conditions.set(kind, *state, reason, "words", Timestamp::UNIX_EPOCH, 1);
+        }
+        status
+    }
+
+    fn told(old: &ProvisioningStatus, new: &ProvisioningStatus) -> Vec<(String, bool)> {
+        let key = ObjectKey::new("ns", "edge");
+        transitions(&key, old, new).into_iter().map(|e| (e.reason, e.warning)).collect()
+    }
+
+    #[test]
+    fn what_turns_is_told_once_and_waiting_is_no_warning() {
+        use ConditionStatus::{False, True};
+        let waits = status(&[("AddressesKnown", False, "WaitingForLease"), ("Ready", False, "x")]);
+        assert_eq!(told(&status(&[]), &waits), [("WaitingForLease".to_owned(), false)]);
+        assert_eq!(told(&waits, &waits), []);
+        let known = status(&[("AddressesKnown", True, "Resolved"), ("Ready", True, "Installed")]);
+        let wanted = [("AddressesKnown".to_owned(), false), ("Ready".to_owned(), false)];
+        assert_eq!(told(&waits, &known), wanted);
+        let failed = status(&[("Installed", False, "TaskFailed")]);
+        assert_eq!(told(&known, &failed), [("TaskFailed".to_owned(), true)]);
+        let stuck = status(&[("Ready", False, "ResetFailed")]);
+        assert_eq!(told(&known, &stuck), [("ResetFailed".to_owned(), true)]);
     }
 }

@@ -1,16 +1,18 @@
 //! The way to a cluster, one condition after another. Each step looks at the world anew: nothing
 //! is remembered that can't be seen again.
 
-use bpa_common::api::{Approval, KubeconfigPlace, NodeStatus, PlanStatus, RunStatus};
-use bpa_common::wire::v1::{Order, RunId, RunReport, RunState};
+use bpa_common::api::{Approval, NodeStatus, PlanStatus, RunStatus};
+use bpa_common::wire::v1::{Order, RunId};
 
-use super::action::Action;
 use super::draft::{Draft, Held};
 use super::stage::{Belief, Stage, digest, stage, wants_retry};
 use super::words::{APPROVE, RETRY, condition, node_state, run_state};
-use super::{addresses, claims, order, progress, sending, sites};
+use super::{addresses, claims, order, progress, sending, sites, standing};
 use crate::matching::Accepted;
-use crate::sites::{LeaseView, SiteView};
+use crate::sites::LeaseView;
+
+/// Most reasons against hosts that are told in one condition.
+const MOST_LINES: usize = 10;
 
 /// Decides for a provisioning that is to be there.
 pub fn decide(draft: &mut Draft<'_>) {
@@ -23,9 +25,9 @@ pub fn decide(draft: &mut Draft<'_>) {
                 forget_after_hold(draft);
             }
         }
-        Stage::Found(report) => found(draft, &report),
+        Stage::Found(report) => standing::found(draft, &report),
         Stage::InRun(run, belief) => in_run(draft, run, belief),
-        Stage::After(run, state) => after(draft, run, state, accepted.ok()),
+        Stage::After(run, state) => standing::after(draft, run, state, accepted.ok()),
     }
     ready(draft);
     draft.status.phase = phase(draft).to_owned();
@@ -105,28 +107,8 @@ fn forget_after_hold(draft: &mut Draft<'_>) {
     way.for_each(|kind| conditions.remove(kind));
 }
 
-/// The site knows more than we do: its run is taken over, nothing is started.
-fn found(draft: &mut Draft<'_>, report: &RunReport) {
-    begin_attempt(draft);
-    let view = draft.view;
-    let at = |(_, site): &(&String, &SiteView)| site.standing.contains(report);
-    draft.status.site = view.fleet.iter().find(at).map(|(name, _)| name.clone());
-    draft.status.run = Some(RunStatus {
-        id: report.run.to_string(),
-        kind: "Install".to_owned(),
-        generation: report.generation,
-        state: run_state::ACCEPTED.to_owned(),
-        ..RunStatus::default()
-    });
-    draft.yes(
-        condition::ORDER_ACCEPTED,
-        "FoundAtSite",
-        format!("the site tells of run {}, which this coordinator did not remember", report.run),
-    );
-}
-
 /// A new attempt begins: what the last run told does not hold for it.
-fn begin_attempt(draft: &mut Draft<'_>) {
+pub fn begin_attempt(draft: &mut Draft<'_>) {
     if draft.status.run.take().is_some() {
         for kind in condition::OF_A_RUN {
             draft.status.conditions.remove(kind);
@@ -181,8 +163,11 @@ fn unmatched(draft: &mut Draft<'_>) -> Held {
             miss.host, miss.slot, miss.requirement, miss.wanted, miss.found
         ));
     }
-    for line in report.ineligible.iter().take(10) {
+    for line in report.ineligible.iter().take(MOST_LINES) {
         message.push_str(&format!("; {} {}", line.host, line.message));
+    }
+    if let Some(more) = report.ineligible.len().checked_sub(MOST_LINES + 1) {
+        message.push_str(&format!("; and {} more reasons against hosts", more + 1));
     }
     for remedy in explanation.iter().flat_map(|e| &e.remedies).take(2) {
         message.push_str(&format!("; would fit: {}", remedy.message));
@@ -220,7 +205,7 @@ fn approved(draft: &mut Draft<'_>) -> Result<(), Held> {
 /// A run that has not ended.
 fn in_run(draft: &mut Draft<'_>, run: RunId, belief: Belief) {
     progress::tell(draft, run, belief);
-    keep_kubeconfig(draft, run);
+    standing::keep_kubeconfig(draft, run);
     let site = draft.status.site.clone().unwrap_or_default();
     if wants_retry(draft.view) && belief != Belief::Lost {
         // Asked while a run is going: that run is the attempt.
@@ -255,84 +240,6 @@ fn resend(draft: &mut Draft<'_>, run: RunId, site: &str) {
     }
 }
 
-/// After a run that stands.
-fn after(draft: &mut Draft<'_>, run: RunId, state: RunState, accepted: Option<Accepted>) {
-    progress::tell(draft, run, Belief::Ended(state));
-    keep_kubeconfig(draft, run);
-    if state != RunState::Succeeded {
-        return;
-    }
-    // Held is told by its condition; a standing cluster stands all the same.
-    let _ = claims::verify(draft);
-    let site = draft.status.site.clone().unwrap_or_default();
-    if let Some(view) = draft.view.fleet.get(&site).filter(|view| view.connected) {
-        let moved = addresses::moved(draft, &view.leases);
-        if moved.is_empty() {
-            let all = draft.status.nodes.len();
-            let message = format!("{all} of {all} hosts have an address");
-            draft.yes(condition::ADDRESSES_KNOWN, "Resolved", message);
-        } else {
-            let message =
-                format!("{}; reserve the old addresses in the DHCP server", moved.join("; "));
-            draft.held(condition::ADDRESSES_KNOWN, "AddressChanged", message);
-        }
-    }
-    let installed = draft.status.run.as_ref().map(|r| r.digest.clone()).unwrap_or_default();
-    if let Some(accepted) = accepted
-        && !installed.is_empty()
-        && digest(draft.view.provisioning, &accepted.cluster) != installed
-    {
-        let message = "the spec differs from what was installed; changes of a standing cluster are not carried out yet, and it is never installed over: delete the Provisioning with deletionPolicy Reset and apply the new one";
-        draft.yes(condition::ACCEPTED, "ChangeNotCarriedOut", message);
-    }
-}
-
-/// Saves the kubeconfig that came home, then forgets the copy that waits in the store of runs.
-fn keep_kubeconfig(draft: &mut Draft<'_>, run: RunId) {
-    const KIND: &str = condition::KUBECONFIG_SAVED;
-    let view = draft.view;
-    let Some(facts) = view.facts(run) else { return };
-    let told = facts.record.progress.kubeconfig.clone();
-    if view.provisioning.spec.kubeconfig == KubeconfigPlace::Site {
-        if facts.has_kubeconfig && draft.may_act() {
-            draft.actions.push(Action::ForgetKubeconfig { run });
-        }
-        if told.is_some() {
-            draft.yes(
-                KIND,
-                "KeptAtSite",
-                "spec.kubeconfig is Site: it stays on the bootstrap host",
-            );
-        }
-        return;
-    }
-    if let Some((_, place)) = view.memory.saved.as_ref().filter(|(saved, _)| *saved == run) {
-        draft.status.kubeconfig_secret = Some(place.clone());
-        draft.yes(KIND, "Saved", format!("kubectl --kubeconfig {place} get nodes"));
-    }
-    if draft.status.conditions.is_true(KIND) {
-        // Written already, or written with this very status: actions come after it.
-        if facts.has_kubeconfig && draft.may_act() {
-            draft.actions.push(Action::ForgetKubeconfig { run });
-        }
-    } else if facts.has_kubeconfig {
-        let message = match &view.memory.trouble {
-            Some(trouble) => format!("can't {}: {}", trouble.action, trouble.message),
-            None => "the kubeconfig came home and is being saved".to_owned(),
-        };
-        draft.open(KIND, "Saving", message);
-        if draft.may_act() {
-            draft.actions.push(Action::SaveKubeconfig { run });
-        }
-    } else if let Some(info) = told {
-        let message = format!(
-            "the kubeconfig of {} was told, but its bytes are not here; it is at the site",
-            info.server
-        );
-        draft.held(KIND, "NotKept", message);
-    }
-}
-
 /// The sum of all.
 fn ready(draft: &mut Draft<'_>) {
     const KIND: &str = condition::READY;
@@ -362,7 +269,10 @@ fn phase(draft: &Draft<'_>) -> &'static str {
     match run {
         Some(run_state::ACCEPTED | run_state::RUNNING) => "Installing",
         Some(run_state::SUCCEEDED) if conditions.is_true(condition::READY) => "Ready",
-        Some(run_state::SUCCEEDED) => "Installing",
+        Some(run_state::SUCCEEDED) if reason(condition::KUBECONFIG_SAVED) == "Saving" => {
+            "Installing"
+        }
+        Some(run_state::SUCCEEDED) => "Waiting",
         Some(run_state::FAILED | run_state::LOST) => "Failed",
         Some(run_state::CANCELLED) => "Cancelled",
         _ if matches!(reason(condition::ACCEPTED), "InvalidSpec" | "ClusterNameTaken") => "Invalid",

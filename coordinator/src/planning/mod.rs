@@ -3,7 +3,8 @@
 //! - `view`: all that a decision looks at, as values; `memory`: what the last effects answered
 //! - `round`: all provisionings, oldest first; `stage`: where one of them is
 //! - `install`: the way to a cluster, one condition after another: `sites`, `claims`, `addresses`,
-//!   `order`, `sending`; `progress` tells what the run does; `deletion`: the way back
+//!   `order`, `sending`; `progress` tells what the run does, `standing` what stands after it;
+//!   `deletion`: the way back
 //! - `action`: what is to be done; `events`: what is told when a condition turns
 //! - `site_status`: the status of a Site
 //!
@@ -26,6 +27,7 @@ mod sending;
 mod site_status;
 mod sites;
 mod stage;
+mod standing;
 mod view;
 mod words;
 

@@ -132,8 +132,15 @@ pub fn stage(view: &View<'_>) -> Stage {
         Belief::Unanswered if view.facts(id).is_none_or(|facts| facts.order.is_none()) => {
             Stage::Preparing(Some(id).filter(|_| !changed))
         }
+        // The agent has said that it did not take it: the changed spec may go in its place.
+        Belief::Unanswered if changed && is_refused(view, id) => Stage::Preparing(None),
         other => Stage::InRun(id, other),
     }
+}
+
+fn is_refused(view: &View<'_>, id: RunId) -> bool {
+    let answer = view.memory.order_answer(id).map(|told| &told.answer);
+    matches!(answer, Some(Answer::Reply(OrderReply::Refused(_))))
 }
 
 /// A run of this provisioning that stands at a site and is in no memory of ours. Failed ones don't
@@ -174,4 +181,118 @@ pub fn digest(provisioning: &Provisioning, cluster: &str) -> String {
     let text = serde_json::to_string(&spec).unwrap_or_default();
     let hash = Sha256::digest(format!("{cluster}\n{text}"));
     hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use bpa_common::wire::v1::{ObjectId, Outcome};
+
+    use super::*;
+    use crate::planning::memory::{Memory, Told};
+    use crate::planning::testing::{at, provisioning, site_view};
+    use crate::runs::{Progress, RunFacts, RunRecord};
+
+    const RUN: RunId = RunId([7; 16]);
+
+    /// What each source says of the run; None = nothing.
+    #[derive(Clone, Default)]
+    struct Says {
+        written: &'static str,
+        events: Option<Progress>,
+        standing: Option<RunState>,
+        answer: Option<OrderReply>,
+        session: u64,
+        taken_in: Option<u64>,
+    }
+
+    fn hears(says: Says) -> Belief {
+        let mut site = site_view(&[]);
+        site.session = says.session;
+        site.standing.extend(says.standing.map(|state| RunReport {
+            run: RUN,
+            provisioning: ObjectId::default(),
+            generation: 1,
+            epoch: 1,
+            state,
+        }));
+        let fleet = BTreeMap::from([("north".to_owned(), site)]);
+        let facts = says.events.map(|progress| {
+            let record = Arc::new(RunRecord { progress, ..RunRecord::default() });
+            (RUN, RunFacts { record, ..RunFacts::default() })
+        });
+        let memory = Memory {
+            order: says.answer.map(|reply| Told {
+                run: RUN,
+                answer: Answer::Reply(reply),
+                again_at: at(0),
+            }),
+            taken_in: says.taken_in.map(|session| (RUN, session)),
+            ..Memory::default()
+        };
+        let object = provisioning("edge", &["h1"]);
+        let view = View {
+            now: at(1),
+            epoch: 1,
+            provisioning: &object,
+            plan: Default::default(),
+            clash: None,
+            hosts: &BTreeMap::new(),
+            sites: &[],
+            fleet: &fleet,
+            runs: &facts.into_iter().collect(),
+            memory: &memory,
+            fresh_run: RunId([0; 16]),
+        };
+        let status = RunStatus { state: says.written.to_owned(), ..RunStatus::default() };
+        belief(&view, "north", RUN, &status)
+    }
+
+    #[test]
+    fn what_has_ended_stays_ended_whoever_says_else() {
+        let says = Says {
+            written: "Succeeded",
+            standing: Some(RunState::Running),
+            answer: Some(OrderReply::Refused(bpa_common::wire::v1::OrderRefusal::Quarantine)),
+            ..Says::default()
+        };
+        assert_eq!(hears(says), Belief::Ended(RunState::Succeeded));
+        let told = Progress { outcome: Some(Outcome::Succeeded), ..Progress::default() };
+        let says = Says { written: "Running", events: Some(told), ..Says::default() };
+        assert_eq!(hears(says), Belief::Ended(RunState::Succeeded));
+    }
+
+    #[test]
+    fn what_the_agent_says_that_stands_wins_over_our_belief() {
+        let says = |written, standing| Says { written, standing, ..Says::default() };
+        assert_eq!(hears(says("Sent", Some(RunState::Running))), Belief::Going(RunState::Running));
+        let ended = hears(says("Running", Some(RunState::Failed)));
+        assert_eq!(ended, Belief::Ended(RunState::Failed));
+        assert_eq!(hears(says("Sent", None)), Belief::Unanswered);
+        let back = hears(says("Lost", Some(RunState::Running)));
+        assert_eq!(back, Belief::Going(RunState::Running), "it was there after all");
+    }
+
+    #[test]
+    fn only_a_hello_after_the_acceptance_can_show_that_a_run_is_gone() {
+        let says =
+            |session, taken_in| Says { written: "Accepted", session, taken_in, ..Says::default() };
+        assert_eq!(hears(says(4, Some(4))), Belief::Going(RunState::Accepted));
+        assert_eq!(hears(says(5, Some(4))), Belief::Lost);
+        assert_eq!(hears(says(5, None)), Belief::Lost, "taken before our start");
+    }
+
+    #[test]
+    fn a_change_that_needs_no_work_has_the_same_digest() {
+        let object = provisioning("edge", &["h1"]);
+        let mut calm = object.clone();
+        calm.spec.paused = true;
+        calm.spec.deletion_policy = bpa_common::api::DeletionPolicy::Reset;
+        assert_eq!(digest(&object, "edge"), digest(&calm, "edge"));
+        calm.spec.kubernetes.version = Some("1.35.4".into());
+        assert_ne!(digest(&object, "edge"), digest(&calm, "edge"));
+        assert_ne!(digest(&object, "edge"), digest(&object, "other"));
+    }
 }

@@ -1,7 +1,7 @@
 //! Runs as the coordinator knows them: events folded into a record, logs, kept on disk.
 //!
-//! `record` and `fold` are pure values and functions; `folder` is the layout on disk; `store` puts
-//! what agents tell into folders and says what is known. Layout, private to the coordinator:
+//! `record` and `fold` are pure values and functions; `folder` is the layout on disk; `store`
+//! says what is known, and `sink` takes what agents tell. Layout, private to the coordinator:
 //!
 //! ```text
 //! STATE/runs/<run id>/order.json     the order as it is sent, written before the first sending
@@ -17,6 +17,7 @@ mod folder;
 mod lanes;
 mod log;
 mod record;
+mod sink;
 mod store;
 
 pub use fold::fold;

@@ -72,6 +72,20 @@ async fn an_order_that_can_not_be_carried_out_fails_and_waits_for_a_person() {
 }
 
 #[tokio::test]
+async fn a_refused_order_gives_way_to_a_changed_spec() {
+    let bench = Bench::edge();
+    bench.fleet.lock().refuses = Some(OrderRefusal::OldGeneration { done: 1 });
+    let mut controller = bench.run().await;
+    let refused = bench.run_id("edge");
+    bench.edit("edge", |p| p.spec.kubernetes.version = Some("1.35.4".into()));
+    bench.fleet.lock().refuses = None;
+    bench.settle(&mut controller).await;
+    let state = bench.fleet.lock();
+    assert_eq!((state.journal.len(), state.journal[0].0.generation), (1, 2));
+    assert_ne!(state.journal[0].0.run, refused);
+}
+
+#[tokio::test]
 async fn a_stale_coordinator_starts_nothing() {
     let bench = Bench::new(vec![provisioning("edge", &["h1"]), provisioning("other", &["h2"])]);
     let mut controller = bench.run().await;
@@ -105,7 +119,11 @@ async fn a_run_that_stands_at_the_site_is_taken_over_and_not_repeated() {
     assert_eq!(bench.fleet.lock().received.len(), 1);
     let status = bench.status("edge");
     assert!(status.conditions.is_true("Installed"), "{status:#?}");
-    assert_eq!(status.run.unwrap().state, "Succeeded");
+    assert_eq!(
+        (status.run.unwrap().state.as_str(), status.phase.as_str()),
+        ("Succeeded", "Waiting")
+    );
+    assert!(bench.words("edge", "KubeconfigSaved").starts_with("NotKept"));
 }
 
 #[tokio::test]

@@ -1,0 +1,198 @@
+//! A world of objects in memory.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use bpa_common::api::metal3::ConsumerRef;
+use bpa_common::api::{ObjectKey, Provisioning, ProvisioningStatus, SiteStatus};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::watch;
+
+use super::fuse::Fuse;
+use crate::cluster::{ClaimOutcome, HostRecord, HostRef, ObjectEvent, Snapshot, World, WorldError};
+
+/// A new version of a host.
+pub fn bump(record: &mut HostRecord) {
+    let version = &mut record.host.metadata.resource_version;
+    *version = (version.parse::<u64>().unwrap() + 1).to_string();
+}
+
+/// The world in memory.
+pub struct FakeWorld {
+    state: Mutex<WorldState>,
+    changes: watch::Sender<u64>,
+    fuse: Arc<Fuse>,
+}
+
+#[derive(Default)]
+pub struct WorldState {
+    pub snapshot: Snapshot,
+    pub events: Vec<ObjectEvent>,
+    pub kubeconfigs: BTreeMap<String, String>,
+    /// The next claim finds that someone else was faster.
+    pub thief: Option<ConsumerRef>,
+    /// Writes fail with this.
+    pub broken: Option<String>,
+    /// Hosts of others that we tried to claim or to release although they were seen to be theirs.
+    pub foreign_touched: Vec<String>,
+    writes: usize,
+}
+
+impl FakeWorld {
+    /// A world of these objects.
+    pub fn new(snapshot: Snapshot, fuse: Arc<Fuse>) -> Self {
+        let state = Mutex::new(WorldState { snapshot, ..WorldState::default() });
+        Self { state, changes: watch::Sender::new(0), fuse }
+    }
+
+    /// The state.
+    pub fn lock(&self) -> MutexGuard<'_, WorldState> {
+        self.state.lock().unwrap()
+    }
+
+    /// How often something was written.
+    pub fn writes(&self) -> usize {
+        self.lock().writes
+    }
+
+    fn write<T>(&self, change: impl FnOnce(&mut WorldState) -> T) -> Result<T, WorldError> {
+        let mut state = self.lock();
+        if let Some(message) = state.broken.clone() {
+            return Err(WorldError::Corrupt { what: "the world".into(), message });
+        }
+        state.writes += 1;
+        let done = change(&mut state);
+        drop(state);
+        self.changes.send_modify(|count| *count += 1);
+        Ok(done)
+    }
+}
+
+impl World for FakeWorld {
+    async fn snapshot(&self) -> Result<Snapshot, WorldError> {
+        Ok(self.lock().snapshot.clone())
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    async fn write_provisioning_status(
+        &self,
+        key: &ObjectKey,
+        uid: &str,
+        status: &ProvisioningStatus,
+    ) -> Result<(), WorldError> {
+        let write = || {
+            self.write(|state| {
+                let all = &mut state.snapshot.provisionings;
+                if let Some(object) = all.iter_mut().find(|p| p.metadata.uid == uid) {
+                    assert_eq!(object.metadata.key(), *key);
+                    object.status = status.clone();
+                }
+            })
+        };
+        self.fuse.pass(write).await
+    }
+
+    async fn write_site_status(
+        &self,
+        key: &ObjectKey,
+        status: &SiteStatus,
+    ) -> Result<(), WorldError> {
+        self.write(|state| {
+            let site = state.snapshot.sites.iter_mut().find(|s| s.metadata.key() == *key).unwrap();
+            site.status = status.clone();
+        })
+    }
+
+    async fn set_finalizer(&self, key: &ObjectKey, present: bool) -> Result<(), WorldError> {
+        let write = || {
+            self.write(|state| {
+                let all = &mut state.snapshot.provisionings;
+                if let Some(object) = all.iter_mut().find(|p| p.metadata.key() == *key) {
+                    object.metadata.finalizers =
+                        if present { vec!["bpa.akraino.org/provisioning".into()] } else { vec![] };
+                }
+                all.retain(|p| !p.metadata.is_deleting() || !p.metadata.finalizers.is_empty());
+            })
+        };
+        self.fuse.pass(write).await
+    }
+
+    async fn claim(
+        &self,
+        host: &HostRef,
+        resource_version: &str,
+        consumer: &ConsumerRef,
+    ) -> Result<ClaimOutcome, WorldError> {
+        let write = || {
+            self.write(|state| {
+                let thief = state.thief.take();
+                let was_free = thief.is_some();
+                let found =
+                    state.snapshot.hosts.iter_mut().find(|h| {
+                        h.host.metadata.key() == host.key && h.host.metadata.uid == host.uid
+                    });
+                let Some(record) = found else { return ClaimOutcome::Changed };
+                let holder = record.host.spec.consumer_ref.as_ref();
+                if holder.is_some_and(|holder| holder != consumer) && !was_free {
+                    state.foreign_touched.push(host.key.to_string());
+                }
+                if let Some(thief) = thief {
+                    record.host.spec.consumer_ref = Some(thief);
+                    bump(record);
+                }
+                match record.host.spec.consumer_ref.clone() {
+                    Some(other) if other == *consumer => ClaimOutcome::Ours,
+                    Some(other) => ClaimOutcome::Taken(other),
+                    None if record.host.metadata.resource_version != resource_version => {
+                        ClaimOutcome::Changed
+                    }
+                    None => {
+                        record.host.spec.consumer_ref = Some(consumer.clone());
+                        bump(record);
+                        ClaimOutcome::Ours
+                    }
+                }
+            })
+        };
+        self.fuse.pass(write).await
+    }
+
+    async fn release(&self, host: &HostRef, consumer: &ConsumerRef) -> Result<(), WorldError> {
+        let write = || {
+            self.write(|state| {
+                let found =
+                    state.snapshot.hosts.iter_mut().find(|h| {
+                        h.host.metadata.key() == host.key && h.host.metadata.uid == host.uid
+                    });
+                let Some(record) = found else { return };
+                if record.host.spec.consumer_ref.as_ref() == Some(consumer) {
+                    record.host.spec.consumer_ref = None;
+                    bump(record);
+                } else if record.host.spec.consumer_ref.is_some() {
+                    state.foreign_touched.push(host.key.to_string());
+                }
+            })
+        };
+        self.fuse.pass(write).await
+    }
+
+    async fn save_kubeconfig(
+        &self,
+        provisioning: &Provisioning,
+        yaml: &SecretString,
+    ) -> Result<String, WorldError> {
+        let name = provisioning.metadata.name.clone();
+        let text = yaml.expose_secret().to_owned();
+        let place = format!("/state/{name}/kubeconfig");
+        let write = || self.write(|state| drop(state.kubeconfigs.insert(name, text)));
+        self.fuse.pass(write).await.map(|()| place)
+    }
+
+    async fn record_event(&self, event: ObjectEvent) -> Result<(), WorldError> {
+        self.lock().events.push(event);
+        Ok(())
+    }
+}

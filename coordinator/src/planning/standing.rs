@@ -1,0 +1,114 @@
+//! What stands: a run that has ended, one that only the site remembers, and the kubeconfig.
+
+use bpa_common::api::{KubeconfigPlace, RunStatus};
+use bpa_common::wire::v1::{RunId, RunReport, RunState};
+
+use super::action::Action;
+use super::draft::Draft;
+use super::stage::{Belief, digest};
+use super::words::{condition, run_state};
+use super::{addresses, claims, install, progress};
+use crate::matching::Accepted;
+use crate::sites::SiteView;
+
+/// The site knows more than we do: its run is taken over, nothing is started.
+pub fn found(draft: &mut Draft<'_>, report: &RunReport) {
+    install::begin_attempt(draft);
+    let view = draft.view;
+    let at = |(_, site): &(&String, &SiteView)| site.standing.contains(report);
+    draft.status.site = view.fleet.iter().find(at).map(|(name, _)| name.clone());
+    draft.status.run = Some(RunStatus {
+        id: report.run.to_string(),
+        kind: "Install".to_owned(),
+        generation: report.generation,
+        state: run_state::ACCEPTED.to_owned(),
+        ..RunStatus::default()
+    });
+    draft.yes(
+        condition::ORDER_ACCEPTED,
+        "FoundAtSite",
+        format!("the site tells of run {}, which this coordinator did not remember", report.run),
+    );
+}
+
+/// After a run that stands.
+pub fn after(draft: &mut Draft<'_>, run: RunId, state: RunState, accepted: Option<Accepted>) {
+    progress::tell(draft, run, Belief::Ended(state));
+    keep_kubeconfig(draft, run);
+    if state != RunState::Succeeded {
+        return;
+    }
+    if draft.status.conditions.get(condition::KUBECONFIG_SAVED).is_none() {
+        let message = "the run has succeeded, but its kubeconfig has not come home; it is at the site, in the folder that `bpa-agent runs` names";
+        draft.held(condition::KUBECONFIG_SAVED, "NotReceived", message);
+    }
+    // Held is told by its condition; a standing cluster stands all the same.
+    let _ = claims::verify(draft);
+    let site = draft.status.site.clone().unwrap_or_default();
+    if let Some(view) = draft.view.fleet.get(&site).filter(|view| view.connected) {
+        let moved = addresses::moved(draft, &view.leases);
+        if moved.is_empty() {
+            let all = draft.status.nodes.len();
+            let message = format!("{all} of {all} hosts have an address");
+            draft.yes(condition::ADDRESSES_KNOWN, "Resolved", message);
+        } else {
+            let message =
+                format!("{}; reserve the old addresses in the DHCP server", moved.join("; "));
+            draft.held(condition::ADDRESSES_KNOWN, "AddressChanged", message);
+        }
+    }
+    let installed = draft.status.run.as_ref().map(|r| r.digest.clone()).unwrap_or_default();
+    if let Some(accepted) = accepted
+        && !installed.is_empty()
+        && digest(draft.view.provisioning, &accepted.cluster) != installed
+    {
+        let message = "the spec differs from what was installed; changes of a standing cluster are not carried out yet, and it is never installed over: delete the Provisioning with deletionPolicy Reset and apply the new one";
+        draft.yes(condition::ACCEPTED, "ChangeNotCarriedOut", message);
+    }
+}
+
+/// Saves the kubeconfig that came home, then forgets the copy that waits in the store of runs.
+pub fn keep_kubeconfig(draft: &mut Draft<'_>, run: RunId) {
+    const KIND: &str = condition::KUBECONFIG_SAVED;
+    let view = draft.view;
+    let Some(facts) = view.facts(run) else { return };
+    let told = facts.record.progress.kubeconfig.clone();
+    if view.provisioning.spec.kubeconfig == KubeconfigPlace::Site {
+        if facts.has_kubeconfig && draft.may_act() {
+            draft.actions.push(Action::ForgetKubeconfig { run });
+        }
+        if told.is_some() {
+            draft.yes(
+                KIND,
+                "KeptAtSite",
+                "spec.kubeconfig is Site: it stays on the bootstrap host",
+            );
+        }
+        return;
+    }
+    if let Some((_, place)) = view.memory.saved.as_ref().filter(|(saved, _)| *saved == run) {
+        draft.status.kubeconfig_secret = Some(place.clone());
+        draft.yes(KIND, "Saved", format!("kubectl --kubeconfig {place} get nodes"));
+    }
+    if draft.status.conditions.is_true(KIND) {
+        // Written already, or written with this very status: actions come after it.
+        if facts.has_kubeconfig && draft.may_act() {
+            draft.actions.push(Action::ForgetKubeconfig { run });
+        }
+    } else if facts.has_kubeconfig {
+        let message = match &view.memory.trouble {
+            Some(trouble) => format!("can't {}: {}", trouble.action, trouble.message),
+            None => "the kubeconfig came home and is being saved".to_owned(),
+        };
+        draft.open(KIND, "Saving", message);
+        if draft.may_act() {
+            draft.actions.push(Action::SaveKubeconfig { run });
+        }
+    } else if let Some(info) = told {
+        let message = format!(
+            "the kubeconfig of {} was told, but its bytes are not here; it is at the site",
+            info.server
+        );
+        draft.held(KIND, "NotKept", message);
+    }
+}
