@@ -32,6 +32,8 @@ pub fn order(n: u8, epoch: u64) -> Order {
 pub struct Journal {
     pub events: Vec<Event>,
     pub acknowledged: u64,
+    /// The number of the newest event, or of the newest that the coordinator knows.
+    pub last: u64,
     pub sessions: u64,
     pub approved: Option<bool>,
     pub orders: Vec<Order>,
@@ -54,7 +56,8 @@ impl FakeDesk {
     /// Writes so many events.
     pub fn happen(&self, count: u64) {
         let mut journal = self.journal.lock().unwrap();
-        let from = journal.events.len() as u64 + 1;
+        let from = journal.last + 1;
+        journal.last += count;
         let event = |seq| Event {
             seq,
             run: run(1),
@@ -133,7 +136,9 @@ impl Desk for FakeDesk {
     }
 
     fn acknowledge_events(&self, seq: u64) {
-        self.journal.lock().unwrap().acknowledged = seq;
+        let mut journal = self.journal.lock().unwrap();
+        journal.acknowledged = seq;
+        journal.last = journal.last.max(seq);
     }
 
     fn newest_event(&self) -> watch::Receiver<u64> {

@@ -2,6 +2,7 @@
 //! peers that mean no good.
 
 mod agent;
+mod by_hand;
 mod coordinator;
 mod fakes;
 mod join;

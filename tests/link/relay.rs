@@ -38,13 +38,17 @@ async fn forward(front: Arc<UdpSocket>, to: SocketAddr, cut: Arc<AtomicBool>) {
         if cut.load(Ordering::SeqCst) {
             continue;
         }
-        if !flows.contains_key(&from) {
-            let back = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
-            back.connect(to).await.unwrap();
-            tokio::spawn(answer(front.clone(), back.clone(), from, cut.clone()));
-            flows.insert(from, back);
-        }
-        let _ = flows[&from].send(&buffer[..len]).await;
+        let back = match flows.get(&from) {
+            Some(back) => back.clone(),
+            None => {
+                let back = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
+                back.connect(to).await.unwrap();
+                tokio::spawn(answer(front.clone(), back.clone(), from, cut.clone()));
+                flows.insert(from, back.clone());
+                back
+            }
+        };
+        let _ = back.send(&buffer[..len]).await;
     }
 }
 

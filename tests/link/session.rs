@@ -1,10 +1,10 @@
 //! Sessions: quarantine, orders, events, leases, cuts, replacement.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bpa_common::wire::v1::{CancelOrder, CancelReply, OrderRefusal, OrderReply};
 use bpa_coordinator::sites::{Fleet, SendError};
-use std::sync::Arc;
 
 use crate::agent::Agent;
 use crate::coordinator::Coordinator;
@@ -56,7 +56,7 @@ async fn a_cancel_reaches_the_agent_and_an_absent_site_is_said_so() {
     let cancel = CancelOrder { run: run(1), epoch: 1 };
     let reply = coordinator.sites.cancel("north", cancel.clone()).await.unwrap();
     assert_eq!(reply, CancelReply::Stopping);
-    assert_eq!(agent.desk.journal.lock().unwrap().cancels, [cancel.clone()]);
+    assert_eq!(agent.desk.journal.lock().unwrap().cancels, std::slice::from_ref(&cancel));
     let error = coordinator.sites.cancel("south", cancel).await.unwrap_err();
     assert!(matches!(error, SendError::NotConnected { .. }), "{error}");
 }
@@ -102,6 +102,26 @@ async fn events_are_acknowledged_only_when_kept_and_go_on_after_a_restart() {
     assert_eq!(coordinator.sites.epoch(), before + 1);
     assert_eq!(coordinator.sink.seqs("north"), (1..=305).collect::<Vec<_>>());
     assert_eq!(coordinator.view("north").session, 2);
+}
+
+#[tokio::test]
+async fn a_site_that_lost_its_disk_is_not_taken_for_its_past() {
+    let coordinator = Coordinator::start().await;
+    let mut old = Agent::connected(&coordinator, "north").await;
+    old.desk.happen(40);
+    eventually("the old events came", || coordinator.sink.seqs("north").len() == 40).await;
+    old.loops.pop().unwrap().stop().await;
+    let mut new = Agent::new();
+    let invitation =
+        bpa_coordinator::sites::Invitation { replace: true, ..coordinator.invitation("north") };
+    let line = coordinator.invite(&invitation).line;
+    let line = secrecy::ExposeSecret::expose_secret(&line).to_owned();
+    bpa_agent::link::join(&line, new.state()).await.unwrap();
+    new.dial();
+    eventually("the new agent is connected", || new.is_connected()).await;
+    new.desk.happen(2);
+    eventually("its events are new", || coordinator.sink.seqs("north").len() == 42).await;
+    assert_eq!(coordinator.sink.seqs("north")[40..], [41, 42]);
 }
 
 #[tokio::test]

@@ -37,7 +37,8 @@ pub trait Desk: Send + Sync + 'static {
 
     /// Events after this sequence number, oldest first.
     fn events_after(&self, seq: u64, limit: usize) -> Vec<Event>;
-    /// The coordinator keeps all events up to this one.
+    /// The coordinator keeps all events up to this one. When that is more than were ever written
+    /// here (the disk was lost), the next event is numbered behind it.
     fn acknowledge_events(&self, seq: u64);
     /// The sequence number of the newest event; changes with each new one.
     fn newest_event(&self) -> watch::Receiver<u64>;

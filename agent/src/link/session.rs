@@ -23,6 +23,8 @@ const LOGS_POLL: Duration = Duration::from_secs(1);
 /// Logs that are sent at once; more wait for their turn.
 const LOGS_AT_ONCE: usize = 32;
 const MOST_RUNS: usize = 256;
+/// A coordinator that says more than this is mistaken; following it could use up all numbers.
+const MOST_EVENTS: u64 = 1 << 48;
 
 type Reader = FrameReader<RecvStream>;
 type Writer = FrameWriter<SendStream>;
@@ -67,6 +69,7 @@ pub(super) async fn run<D: Desk, L: WireLeases>(
         approved = welcome.approved,
         "connected"
     );
+    catch_up(&parts.desk, welcome.events_seen).await;
     approve(parts, welcome.approved);
     let mut tasks = JoinSet::new();
     tasks.spawn(answer::questions(connection.clone(), parts.desk.clone(), parts.leases.clone()));
@@ -78,6 +81,17 @@ pub(super) async fn run<D: Desk, L: WireLeases>(
         Ok(()) => broken(connection, &FrameError::Ended { wanted: "heartbeat" }, true).await,
         Err(error) => broken(connection, &error, true).await,
     }
+}
+
+/// A journal that is younger than what the coordinator has seen of this site (the disk was lost)
+/// must number its events from there on, or the coordinator would take them for old ones.
+async fn catch_up<D: Desk>(desk: &Arc<D>, seen: u64) {
+    if seen <= *desk.newest_event().borrow() || seen > MOST_EVENTS {
+        return;
+    }
+    tracing::warn!(seen, "the coordinator has seen more events than this journal has written");
+    let desk = desk.clone();
+    let _ = spawn_blocking(move || desk.acknowledge_events(seen)).await;
 }
 
 type Greeted = Result<(Welcome, Reader, Writer), ConnectRefused>;

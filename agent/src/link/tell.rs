@@ -22,6 +22,8 @@ use super::{Desk, LogPiece};
 
 /// Before a stream that was abandoned is opened again.
 const AGAIN: Duration = Duration::from_secs(1);
+/// The same for a log, of which there may be many that are not wanted.
+const LOG_AGAIN: Duration = Duration::from_secs(5);
 /// How often the ages of lease sources are told when nothing else changes.
 const REFRESH: Duration = Duration::from_secs(30);
 /// How often a growing log is looked at.
@@ -51,19 +53,19 @@ impl From<tokio::task::JoinError> for TellError {
 }
 
 /// Waits before the next try; false when the connection is gone and there is none.
-async fn again(connection: &Connection, what: &str, error: &TellError) -> bool {
+async fn again(connection: &Connection, what: &str, error: &TellError, pause: Duration) -> bool {
     if connection.close_reason().is_some() {
         return false;
     }
     tracing::warn!(%error, "the coordinator does not take {what} now");
-    sleep(AGAIN).await;
+    sleep(pause).await;
     true
 }
 
 /// Tells leases until the connection ends.
 pub(super) async fn leases<L: WireLeases>(connection: Connection, feed: watch::Receiver<Arc<L>>) {
     while let Err(error) = lease_stream(&connection, feed.clone()).await {
-        if !again(&connection, "leases", &error).await {
+        if !again(&connection, "leases", &error, AGAIN).await {
             return;
         }
     }
@@ -106,7 +108,7 @@ async fn lease_stream<L: WireLeases>(
 pub(super) async fn events<D: Desk>(connection: Connection, desk: Arc<D>, seen: u64) {
     let mut seen = seen;
     while let Err(error) = event_stream(&connection, &desk, &mut seen).await {
-        if !again(&connection, "events", &error).await {
+        if !again(&connection, "events", &error, AGAIN).await {
             return;
         }
     }
@@ -149,7 +151,7 @@ pub(super) async fn log<D: Desk>(connection: Connection, desk: Arc<D>, run: RunI
     match log_stream(&connection, &desk, run).await {
         Ok(true) => drop(spawn_blocking(move || desk.log_done(run)).await),
         Ok(false) => {}
-        Err(error) => drop(again(&connection, "a log", &error).await),
+        Err(error) => drop(again(&connection, "a log", &error, LOG_AGAIN).await),
     }
     run
 }

@@ -49,11 +49,11 @@ pub fn decode<M: Message>(body: &[u8]) -> Result<M, CodecError> {
     // The limit is a constant of the type, so there are classes: a claim is refused when it is
     // more than a few times what is there.
     let decoded = match body.len() {
-        0..=0x100 => decode_from_slice(body, legacy().with_limit::<0x100>()),
-        0..=0x1000 => decode_from_slice(body, legacy().with_limit::<0x1000>()),
-        0..=0x1_0000 => decode_from_slice(body, legacy().with_limit::<0x1_0000>()),
-        0..=0x10_0000 => decode_from_slice(body, legacy().with_limit::<0x10_0000>()),
-        _ => decode_from_slice(body, legacy().with_limit::<0x100_0000>()),
+        ..=0xff => decode_from_slice(body, legacy().with_limit::<0xff>()),
+        0x100..=0xfff => decode_from_slice(body, legacy().with_limit::<0xfff>()),
+        0x1000..=0xffff => decode_from_slice(body, legacy().with_limit::<0xffff>()),
+        0x1_0000..=0xf_ffff => decode_from_slice(body, legacy().with_limit::<0xf_ffff>()),
+        _ => decode_from_slice(body, legacy().with_limit::<0xff_ffff>()),
     };
     let (message, used) = decoded.map_err(|error| CodecError::Malformed {
         name: M::NAME,

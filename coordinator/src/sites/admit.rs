@@ -11,6 +11,9 @@ use jiff::Timestamp;
 /// Protocol versions that this coordinator speaks.
 pub(super) const VERSIONS: RangeInclusive<u16> = VERSION..=VERSION;
 
+/// When an agent without a journal may try again, milliseconds.
+const NO_JOURNAL_MS: u64 = 5000;
+
 /// A peer that has proved to hold the enrolled key of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Admitted {
@@ -93,6 +96,11 @@ pub(super) fn greet(hello: &Hello, site: &SiteName) -> Result<u16, ConnectRefuse
         );
         return Err(ConnectRefused::UnknownSite { message });
     }
+    // An agent that can't read its journal numbers its session 0. It would tell that nothing
+    // stands at its site, which must not be believed.
+    if hello.session == 0 {
+        return Err(ConnectRefused::Busy { retry_after_ms: NO_JOURNAL_MS });
+    }
     common_version(hello.min_version, hello.max_version)
         .ok_or(ConnectRefused::Version { min: *VERSIONS.start(), max: *VERSIONS.end() })
 }
@@ -142,6 +150,30 @@ mod tests {
         let refusal = admit(&certificate(), Some(&enrolled(1)), at(100)).unwrap_err();
         assert_eq!(refusal.code, CloseCode::Expired);
         assert!(refusal.reason.contains("join it again"), "{}", refusal.reason);
+    }
+
+    #[test]
+    fn a_hello_must_bear_the_certificates_name_and_come_from_a_journal() {
+        let hello = Hello {
+            min_version: 1,
+            max_version: 1,
+            site: "north".into(),
+            agent_version: String::new(),
+            session: 3,
+            clock_ms: 0,
+            epoch_seen: 0,
+            runs: vec![],
+            ssh_public_key: String::new(),
+            bundles: vec![],
+        };
+        let north = "north".parse().unwrap();
+        assert_eq!(greet(&hello, &north), Ok(1));
+        let stranger = greet(&hello, &"south".parse().unwrap());
+        assert!(matches!(stranger, Err(ConnectRefused::UnknownSite { .. })));
+        let blind = Hello { session: 0, ..hello.clone() };
+        assert!(matches!(greet(&blind, &north), Err(ConnectRefused::Busy { .. })));
+        let future = Hello { min_version: 2, max_version: 3, ..hello };
+        assert_eq!(greet(&future, &north), Err(ConnectRefused::Version { min: 1, max: 1 }));
     }
 
     #[test]
