@@ -60,13 +60,15 @@ impl Journal {
         })
     }
 
-    /// The coordinator keeps all events up to `seq`: secrets among them go, old ones too.
+    /// The coordinator keeps all events up to `seq`: secrets among them go, old ones too. When it
+    /// keeps more than were ever written here, the next event is numbered behind them.
     ///
     /// # Errors
     /// When it could not be kept; the coordinator then gets them again, and ignores them.
     pub fn acknowledge(&self, seq: u64) -> Result<(), JournalError> {
         let secrets = self.write(move |tx| {
             counters::raise(tx, counters::ACKNOWLEDGED, seq)?;
+            number_from(tx, seq)?;
             let secrets =
                 tx.execute("DELETE FROM events WHERE secret = 1 AND seq <= ?1", [signed(seq)])?;
             let old = signed(seq.saturating_sub(KEPT_AFTER));
@@ -100,6 +102,20 @@ pub(super) fn append(
     connection.execute(
         "INSERT INTO events (run, at_ms, secret, body) VALUES (?1, ?2, ?3, ?4)",
         params![&run.0[..], at_ms, secret, to_json(body)?],
+    )?;
+    Ok(())
+}
+
+/// No event is ever numbered `seq` or less from now on.
+fn number_from(connection: &Connection, seq: u64) -> Result<(), JournalError> {
+    connection.execute(
+        "UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'events' AND seq < ?1",
+        [signed(seq)],
+    )?;
+    connection.execute(
+        "INSERT INTO sqlite_sequence (name, seq) SELECT 'events', ?1
+         WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'events')",
+        [signed(seq)],
     )?;
     Ok(())
 }

@@ -71,7 +71,7 @@ fn what_was_committed_is_there_after_a_restart_and_numbers_go_on() {
         journal.accept(&order(7), 1).unwrap();
         journal.tell(order(7).run, 2, vec![note("a"), note("b")], None).unwrap();
         assert_eq!(journal.next_session().unwrap(), 1);
-        journal.acknowledge(10_000).unwrap();
+        journal.acknowledge(3).unwrap();
         *journal.newest_event().borrow()
     };
     assert_eq!(first, 3);
@@ -81,6 +81,22 @@ fn what_was_committed_is_there_after_a_restart_and_numbers_go_on() {
     assert_eq!(journal.epoch_seen().unwrap(), 7);
     journal.tell(order(7).run, 3, vec![note("c")], None).unwrap();
     assert_eq!(journal.events_after(3, 10).unwrap()[0].seq, 4);
+}
+
+#[test]
+fn a_young_journal_numbers_behind_what_the_coordinator_keeps_of_this_site() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = Journal::open(dir.path()).unwrap();
+    journal.acknowledge(10_000).unwrap();
+    journal.accept(&order(7), 1).unwrap();
+    journal.tell(order(7).run, 2, vec![note("a")], None).unwrap();
+    let seqs: Vec<u64> = journal.events_after(0, 10).unwrap().iter().map(|e| e.seq).collect();
+    assert_eq!(seqs, [10_001, 10_002]);
+    journal.acknowledge(4).unwrap();
+    journal.tell(order(7).run, 3, vec![note("b")], None).unwrap();
+    assert_eq!(journal.events_after(10_002, 10).unwrap()[0].seq, 10_003, "never back");
+    drop(journal);
+    assert_eq!(*Journal::open(dir.path()).unwrap().newest_event().borrow(), 10_003);
 }
 
 #[test]
