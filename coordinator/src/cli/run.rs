@@ -13,6 +13,7 @@ use super::lease_file;
 use super::output::note;
 use crate::cluster::directory::{DirectoryWorld, Role};
 use crate::cluster::{FileVault, Snapshot, World, files};
+use crate::controllers;
 use crate::runs::RunStore;
 use crate::sites::{ServeOptions, Sites, serve};
 
@@ -38,7 +39,8 @@ pub async fn run(common: &Common, args: &RunArgs) -> CliResult {
 
     let leases =
         tokio::spawn(lease_file::keep(Arc::clone(&sites), common.state.clone(), stop.clone()));
-    let working = tokio::spawn(work(world, sites, runs, stop.clone()));
+    let working =
+        tokio::spawn(controllers::run(Arc::new(world), sites, Arc::new(runs), stop.clone()));
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
     let early = tokio::select! {
         result = told_to_stop() => { result?; None }
@@ -54,16 +56,6 @@ pub async fn run(common: &Common, args: &RunArgs) -> CliResult {
         (_, Ok((Err(error), _))) => Err(CliError::other(error)),
         (_, Err(_)) => Err(CliError::other("not everything came to an end in 10 s")),
     }
-}
-
-/// The loops of the coordinator, until `stop`.
-async fn work(
-    _world: DirectoryWorld,
-    _sites: Arc<Sites>,
-    _runs: RunStore,
-    stop: CancellationToken,
-) {
-    stop.cancelled().await;
 }
 
 /// Looks whether the controllers have ended, without taking their result.
