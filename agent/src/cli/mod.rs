@@ -26,6 +26,8 @@ use crate::config::{Config, ConfigError};
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
+    // What is written here is for the agent alone, also where a library or ansible writes it.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     if let Command::Supervise { directory } = &cli.command {
         // Small and quiet: no logging, no configuration, a runtime of its own.
         return match crate::supervisor::supervise(directory) {

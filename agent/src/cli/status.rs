@@ -1,5 +1,6 @@
 //! What the running agent says about itself, for `doctor`: a small file beside the journal.
 
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,7 @@ impl Lock {
             .create(true)
             .truncate(false)
             .write(true)
+            .mode(0o600)
             .open(state_dir.join("agent.lock"))?;
         let operation = rustix::fs::FlockOperation::NonBlockingLockExclusive;
         Ok(rustix::fs::flock(&file, operation).is_ok().then_some(Self(file)))

@@ -74,8 +74,10 @@ impl Places {
         Ok(())
     }
 
-    /// Removes what only a running playbook needs, sudo's passwords first.
+    /// Removes what only a running playbook needs, sudo's passwords first. The kubeconfig is kept
+    /// with the cluster; a second one in the run's artifacts would outlive it.
     pub fn tidy(&self) {
+        let _ = std::fs::remove_file(self.admin_conf());
         for dir in [self.become_dir(), self.control.clone(), self.temporary(), self.home()] {
             if let Err(error) = std::fs::remove_dir_all(&dir)
                 && error.kind() != io::ErrorKind::NotFound
@@ -118,6 +120,10 @@ impl Places {
     }
     pub fn artifacts(&self) -> PathBuf {
         self.run.join("artifacts")
+    }
+    /// The kubeconfig as the playbook writes it.
+    pub fn admin_conf(&self) -> PathBuf {
+        self.artifacts().join("admin.conf")
     }
     pub fn callbacks(&self) -> PathBuf {
         self.run.join("callback")

@@ -1,6 +1,7 @@
 //! The agent's side: start a supervisor, find one that lives, learn how it ended.
 
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -101,7 +102,12 @@ impl Attempt {
         private::make_dir(&self.directory).map_err(|e| file("make", e))?;
         files::write_json(&self.directory.join(files::JOB), job).map_err(|e| file("fill", e))?;
         let log = self.directory.join(files::MESSAGES);
-        let errors = std::fs::File::create(&log).map_err(|e| file("write a log in", e))?;
+        let errors = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(&log)
+            .map_err(|e| file("write a log in", e))?;
         // Nothing of the agent's environment: NOTIFY_SOCKET in a child would speak for the unit.
         let mut child = tokio::process::Command::new(agent)
             .arg("supervise")

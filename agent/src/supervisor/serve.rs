@@ -201,11 +201,12 @@ impl Log {
 /// SSH connections that ansible keeps open live in groups of their own: ask each to end.
 async fn close_muxes(directory: &Path) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
+    let mut closing = tokio::task::JoinSet::new();
     for socket in entries.flatten().map(|entry| entry.path()) {
         let mut control = std::ffi::OsString::from("ControlPath=");
         control.push(&socket);
         let exit = Command::new("ssh")
-            .args(["-O", "exit", "-o"])
+            .args(["-F", "none", "-O", "exit", "-o"])
             .arg(control)
             .arg("host")
             .stdin(Stdio::null())
@@ -213,8 +214,9 @@ async fn close_muxes(directory: &Path) {
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .status();
-        let _ = tokio::time::timeout(Duration::from_secs(5), exit).await;
+        closing.spawn(async move { tokio::time::timeout(Duration::from_secs(5), exit).await });
     }
+    while closing.join_next().await.is_some() {}
 }
 
 /// A line for people who wonder; the supervisor has no other voice.

@@ -21,7 +21,7 @@ const LIMIT: u64 = 1 << 20;
 /// # Errors
 /// When there is none, or it is not what a kubeconfig must be.
 pub fn collect(places: &Places) -> Result<Kubeconfig, StepFailure> {
-    let path = places.artifacts().join("admin.conf");
+    let path = places.admin_conf();
     let mut text = Vec::new();
     let read = std::fs::File::open(&path).and_then(|f| f.take(LIMIT).read_to_end(&mut text));
     if let Err(error) = read {

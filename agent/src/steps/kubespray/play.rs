@@ -4,7 +4,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
-use bpa_common::wire::v1::{EventBody, NodeState, Order};
+use bpa_common::wire::v1::{EventBody, NodeState, Order, OrderKind};
 use tokio_util::sync::CancellationToken;
 
 use super::super::places::Places;
@@ -62,14 +62,7 @@ pub async fn play(playing: &Playing<'_>) -> Result<Played, StepFailure> {
         let message = "the playbook went on while the agent was away".to_owned();
         playing.stage.tell(EventBody::Note { message });
     } else {
-        for node in &playing.order.nodes {
-            playing.stage.tell(EventBody::Node {
-                node: node.name.clone(),
-                state: NodeState::Installing,
-                address: None,
-                message: String::new(),
-            });
-        }
+        tell_nodes(playing, NodeState::Installing);
     }
     let (exit, digest) = match follow(playing, &attempt).await {
         Ok(ended) => ended,
@@ -81,18 +74,26 @@ pub async fn play(playing: &Playing<'_>) -> Result<Played, StepFailure> {
     let playbooks = playbooks(playing)?.len();
     match judge(&exit, &digest, &expected, playbooks, &log_end) {
         Verdict::Success => {
-            for node in &playing.order.nodes {
-                playing.stage.tell(EventBody::Node {
-                    node: node.name.clone(),
-                    state: NodeState::Installed,
-                    address: None,
-                    message: String::new(),
-                });
-            }
+            tell_nodes(playing, NodeState::Installed);
             Ok(Played::Success)
         }
         Verdict::Cancelled => Ok(Played::Cancelled),
         Verdict::Failure(failure) => Err(failure),
+    }
+}
+
+/// All nodes are in this state now. A reset installs nothing: its recap says what was done.
+fn tell_nodes(playing: &Playing<'_>, state: NodeState) {
+    if playing.order.kind == OrderKind::Reset {
+        return;
+    }
+    for node in &playing.order.nodes {
+        playing.stage.tell(EventBody::Node {
+            node: node.name.clone(),
+            state,
+            address: None,
+            message: String::new(),
+        });
     }
 }
 
@@ -149,7 +150,7 @@ fn playbooks(playing: &Playing<'_>) -> Result<Vec<String>, StepFailure> {
     let bundle = playing.bundle;
     let main = bundle.playbook(playing.order.kind);
     let mut found = vec![main.ok_or_else(|| unusable("it has no playbook for this order"))?];
-    if playing.order.kind == bpa_common::wire::v1::OrderKind::Install {
+    if playing.order.kind == OrderKind::Install {
         for name in &playing.order.cluster.plugins {
             let extra = bundle.extra_playbook(name);
             found.push(extra.ok_or_else(|| unusable(&format!("it has no playbook `{name}`")))?);
