@@ -104,8 +104,7 @@ fn failure(reason: &'static str, node: Option<&str>, message: String, fix: &str)
 fn last_error(log_end: &str) -> &str {
     let lines = || log_end.lines().map(str::trim).filter(|l| !l.is_empty());
     lines()
-        .filter(|l| l.starts_with("ERROR!") || l.starts_with("[ERROR]") || l.contains("error:"))
-        .next_back()
+        .rfind(|l| l.starts_with("ERROR!") || l.starts_with("[ERROR]") || l.contains("error:"))
         .or_else(|| lines().next_back())
         .unwrap_or("it said nothing")
 }
