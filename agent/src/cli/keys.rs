@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use super::output::{Output, columns, print};
-use crate::config::{Config, ConfigError};
 use crate::steps::access::{Pin, Pins, PinsError, SiteKey, SiteKeyError};
 
 /// A change of meaning is a new number.
@@ -36,8 +35,6 @@ pub enum KeysCommand {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
-    #[error(transparent)]
-    Config(#[from] ConfigError),
     #[error(transparent)]
     Pins(#[from] PinsError),
     #[error(transparent)]
@@ -78,19 +75,18 @@ struct HostLine {
 /// Lists or forgets.
 ///
 /// # Errors
-/// When the configuration or the keys can't be read, or nothing can be printed.
-pub fn run(args: &KeysArgs, config: &Path, output: Output) -> Result<ExitCode, KeysError> {
-    let state_dir = Config::load(config)?.state_dir;
+/// When the keys can't be read, or nothing can be printed.
+pub fn run(args: &KeysArgs, state_dir: &Path, output: Output) -> Result<ExitCode, KeysError> {
     if !state_dir.is_dir() {
-        return Err(KeysError::NoState { path: state_dir });
+        return Err(KeysError::NoState { path: state_dir.to_owned() });
     }
     match &args.command {
         None | Some(KeysCommand::List) => {
-            let report = report(&state_dir)?;
+            let report = report(state_dir)?;
             print(&output.text(&report, || table(&report))?)?;
             Ok(ExitCode::SUCCESS)
         }
-        Some(KeysCommand::Forget { host }) => forget(&state_dir, host, output),
+        Some(KeysCommand::Forget { host }) => forget(state_dir, host, output),
     }
 }
 
@@ -158,10 +154,8 @@ mod tests {
         Cli::try_parse_from(std::iter::once(&"keys").chain(words)).unwrap().args
     }
 
-    fn site() -> (tempfile::TempDir, PathBuf) {
+    fn site() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
-        let config = dir.path().join("agent.toml");
-        std::fs::write(&config, format!("state_dir = \"{}\"\n", dir.path().display())).unwrap();
         let pin = Pin {
             host_uid: "uid-1".into(),
             installation: "one".into(),
@@ -171,12 +165,12 @@ mod tests {
             user: "ops".into(),
         };
         Pins::new(dir.path()).save(pin).unwrap();
-        (dir, config)
+        dir
     }
 
     #[test]
     fn the_list_shows_the_public_key_and_no_private_one() {
-        let (dir, config) = site();
+        let dir = site();
         let text = table(&report(dir.path()).unwrap());
         assert!(text.starts_with("Site key: none yet"), "{text}");
         let key = SiteKey::load_or_create(dir.path(), "berlin").unwrap();
@@ -187,24 +181,22 @@ mod tests {
         assert_eq!(json["siteKey"]["fingerprint"], key.fingerprint());
         assert_eq!(json["hosts"][0]["hostUid"], "uid-1");
         assert!(!json.to_string().contains("PRIVATE"));
-        assert_eq!(run(&args(&[]), &config, Output::Json).unwrap(), ExitCode::SUCCESS);
+        assert_eq!(run(&args(&[]), dir.path(), Output::Json).unwrap(), ExitCode::SUCCESS);
     }
 
     #[test]
     fn a_host_is_forgotten_once() {
-        let (dir, config) = site();
+        let dir = site();
         let forget = args(&["forget", "host1"]);
-        assert_eq!(run(&forget, &config, Output::Table).unwrap(), ExitCode::SUCCESS);
+        assert_eq!(run(&forget, dir.path(), Output::Table).unwrap(), ExitCode::SUCCESS);
         assert!(Pins::new(dir.path()).all().unwrap().is_empty());
-        assert_eq!(run(&forget, &config, Output::Table).unwrap(), ExitCode::from(4));
+        assert_eq!(run(&forget, dir.path(), Output::Table).unwrap(), ExitCode::from(4));
     }
 
     #[test]
     fn a_site_without_an_agent_is_told() {
-        let dir = tempfile::tempdir().unwrap();
-        let config = dir.path().join("agent.toml");
-        std::fs::write(&config, "state_dir = \"/nonexistent/bpa\"\n").unwrap();
-        let error = run(&args(&["list"]), &config, Output::Table).unwrap_err().to_string();
+        let nowhere = Path::new("/nonexistent/bpa");
+        let error = run(&args(&["list"]), nowhere, Output::Table).unwrap_err().to_string();
         assert!(error.contains("/nonexistent/bpa"), "{error}");
     }
 }

@@ -64,7 +64,7 @@ async fn execute(cli: &Cli) -> CliResult {
         }
         Command::Doctor => doctor::doctor(common).await,
         Command::Keys(args) => {
-            keys::run(args, &common.config, common.output).map_err(CliError::other)
+            keys::run(args, &common.state_dir()?, common.output).map_err(CliError::other)
         }
         Command::Supervise { .. } => Ok(Exit::Ok.into()),
     }
