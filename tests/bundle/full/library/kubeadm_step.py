@@ -6,14 +6,16 @@ a lock while kubeadm runs: the next run waits for it and then finds the step
 done. A step that really was interrupted is wiped and done again; a host that
 is in somebody else's cluster is refused.
 
-options: step (init|join), cluster, config (file for kubeadm), ignore (list of
-preflight checks), timeout (seconds).
+options: step (init|join), cluster, config (a file for kubeadm) or content (the
+text of one, with secrets: it is kept in memory for as long as kubeadm runs),
+ignore (list of preflight checks), timeout (seconds).
 """
 
+import contextlib
 import fcntl
-import os
 import re
 import subprocess
+import tempfile
 import time
 
 from ansible.module_utils import kubeadm_state
@@ -77,6 +79,19 @@ def kubeadm(words, timeout):
         return process.returncode, out
 
 
+@contextlib.contextmanager
+def config_file(path, content):
+    """The file for kubeadm: the one that is there, or one that goes away again."""
+    if content is None:
+        yield path
+        return
+    # /run is memory: the secrets never reach the disk.
+    with tempfile.NamedTemporaryFile("w", dir="/run", prefix="bpa-kubeadm-", suffix=".yaml") as file:
+        file.write(content)
+        file.flush()
+        yield file.name
+
+
 def lock(wait):
     """The lock's file, or None when another kubeadm holds it for too long."""
     # Not inherited by kubeadm (Python's files are not): it ends with us.
@@ -90,7 +105,7 @@ def lock(wait):
     return None
 
 
-def run(module):
+def run(module, config):
     """Decides and acts, with the lock held."""
     step, cluster = module.params["step"], module.params["cluster"]
     what, reason = kubeadm_state.decide(kubeadm_state.read(), cluster, step, kubeadm_state.leftovers())
@@ -101,7 +116,7 @@ def run(module):
     kubeadm_state.write(cluster, step, "started")
     if what == "wipe":
         kubeadm(["reset", "--force", "--cri-socket=unix:///run/containerd/containerd.sock"], 120)
-    words = [step, "--config=" + module.params["config"]]
+    words = [step, "--config=" + config]
     if module.params["ignore"]:
         words.append("--ignore-preflight-errors=" + ",".join(module.params["ignore"]))
     code, out = kubeadm(words, module.params["timeout"])
@@ -117,18 +132,22 @@ def main():
         argument_spec={
             "step": {"choices": ["init", "join"], "required": True},
             "cluster": {"type": "str", "required": True},
-            "config": {"type": "path", "required": True},
+            "config": {"type": "path"},
+            "content": {"type": "str", "no_log": True},
             "ignore": {"type": "list", "elements": "str", "default": []},
             "timeout": {"type": "int", "default": 420},
-        }
+        },
+        required_one_of=[("config", "content")],
     )
-    file = lock(module.params["timeout"])
+    timeout = module.params["timeout"]
+    file = lock(timeout)
     if file is None:
-        module.fail_json(msg="another kubeadm has been running on this host for %d s" % module.params["timeout"])
+        module.fail_json(msg="another kubeadm has been running on this host for %d s" % timeout)
     try:
-        run(module)
+        with config_file(module.params["config"], module.params["content"]) as path:
+            run(module, path)
     finally:
-        os.close(file.fileno())
+        file.close()
 
 
 if __name__ == "__main__":
