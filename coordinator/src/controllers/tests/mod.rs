@@ -2,6 +2,7 @@
 
 mod crash;
 mod deletion;
+mod directory;
 mod random;
 mod refusals;
 mod runs;
