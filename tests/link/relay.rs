@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::net::UdpSocket;
 
 pub struct Relay {
     address: SocketAddr,
+    to: Arc<Mutex<SocketAddr>>,
     cut: Arc<AtomicBool>,
 }
 
@@ -17,12 +18,18 @@ impl Relay {
         let front = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
         let address = front.local_addr().unwrap();
         let cut = Arc::new(AtomicBool::new(false));
-        tokio::spawn(forward(front, to, cut.clone()));
-        Self { address, cut }
+        let to = Arc::new(Mutex::new(to));
+        tokio::spawn(forward(front, to.clone(), cut.clone()));
+        Self { address, to, cut }
     }
 
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Sends everything to another server from now on, also what belongs to old connections.
+    pub fn lead_to(&self, to: SocketAddr) {
+        *self.to.lock().unwrap() = to;
     }
 
     pub fn cut(&self, cut: bool) {
@@ -30,21 +37,22 @@ impl Relay {
     }
 }
 
-async fn forward(front: Arc<UdpSocket>, to: SocketAddr, cut: Arc<AtomicBool>) {
-    let mut flows: HashMap<SocketAddr, Arc<UdpSocket>> = HashMap::new();
+async fn forward(front: Arc<UdpSocket>, to: Arc<Mutex<SocketAddr>>, cut: Arc<AtomicBool>) {
+    let mut flows: HashMap<(SocketAddr, SocketAddr), Arc<UdpSocket>> = HashMap::new();
     let mut buffer = vec![0; 65536];
     loop {
         let Ok((len, from)) = front.recv_from(&mut buffer).await else { continue };
         if cut.load(Ordering::SeqCst) {
             continue;
         }
-        let back = match flows.get(&from) {
+        let to = *to.lock().unwrap();
+        let back = match flows.get(&(from, to)) {
             Some(back) => back.clone(),
             None => {
                 let back = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
                 back.connect(to).await.unwrap();
                 tokio::spawn(answer(front.clone(), back.clone(), from, cut.clone()));
-                flows.insert(from, back.clone());
+                flows.insert((from, to), back.clone());
                 back
             }
         };

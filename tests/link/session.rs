@@ -150,6 +150,25 @@ async fn an_agent_that_stops_is_seen_at_once() {
 }
 
 #[tokio::test]
+async fn a_coordinator_that_was_killed_and_is_back_is_noticed_before_the_idle_time() {
+    let coordinator = Coordinator::start().await;
+    let relay = Relay::start(coordinator.address()).await;
+    let mut invitation = coordinator.invitation("north");
+    invitation.addresses = vec![relay.address().to_string()];
+    let mut agent = Agent::new();
+    let line = coordinator.invite(&invitation).line;
+    let line = secrecy::ExposeSecret::expose_secret(&line).to_owned();
+    bpa_agent::link::join(&line, agent.state()).await.unwrap();
+    agent.dial();
+    eventually("the agent is connected", || agent.is_connected()).await;
+    // As after kill -9: the new process gets the packets of connections that it never made.
+    let reborn = coordinator.reborn().await;
+    relay.lead_to(reborn.local_addr());
+    let seen = || reborn.view().get("north").is_some_and(|view| view.connected);
+    within(Duration::from_secs(8), "the agent is back", seen).await;
+}
+
+#[tokio::test]
 async fn a_silent_cut_is_known_within_fifteen_seconds_and_healed_within_three() {
     let coordinator = Coordinator::start().await;
     let relay = Relay::start(coordinator.address()).await;

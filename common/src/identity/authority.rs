@@ -9,10 +9,12 @@ use rcgen::{
     DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
     PKCS_ECDSA_P256_SHA256, PublicKeyData, SanType, SerialNumber, date_time_ymd,
 };
+use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use secrecy::{ExposeSecret, SecretString};
+use zeroize::Zeroizing;
 
 use super::certificate::{CertificateFacts, SITE_URI};
 use super::{Fingerprint, IdentityError, SERVER_NAME, SiteName};
@@ -108,6 +110,16 @@ impl Authority {
     /// What agents pin.
     pub fn fingerprint(&self) -> Fingerprint {
         self.facts.fingerprint
+    }
+
+    /// A secret for one purpose, the same whenever it is asked for and for every process that holds
+    /// this authority.
+    pub fn derived_secret(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
+        let key = Zeroizing::new(self.issuer.key().serialize_der());
+        let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &key), purpose.as_bytes());
+        let mut secret = Zeroizing::new([0; 32]);
+        secret.copy_from_slice(tag.as_ref());
+        secret
     }
 
     /// Makes a key and a certificate for a coordinator that starts now. The key lives in memory

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bpa_common::identity::{Authority, CertificateFacts, IdentityError};
-use bpa_common::link::{ALPN, ALPN_JOIN, CloseCode, TlsError, close, server_config};
+use bpa_common::link::{
+    ALPN, ALPN_JOIN, CloseCode, TlsError, close, server_config, server_endpoint,
+};
 use jiff::Timestamp;
 use quinn::crypto::rustls::HandshakeData;
 use quinn::{Connection, Endpoint, Incoming};
@@ -82,7 +84,8 @@ pub async fn serve<V: Vault, S: RunSink>(
     let config = server_config(authority.server_identity(now)?, authority.certificate())?;
     let address = options.listen;
     let bind = |source| ServeError::Bind { address, source };
-    let endpoint = Endpoint::server(config, address).map_err(bind)?;
+    let secret = authority.derived_secret("stateless reset");
+    let endpoint = server_endpoint(config, address, &secret).map_err(bind)?;
     let local_addr = endpoint.local_addr().map_err(bind)?;
     let audit = Audit::open(options.audit.as_deref()).map_err(|source| ServeError::Audit {
         path: options.audit.clone().unwrap_or_default(),

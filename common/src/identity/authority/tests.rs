@@ -40,6 +40,8 @@ fn an_authority_read_again_signs_under_the_same_key_identifier() {
     let again = Authority::from_pem(&authority.to_pem()).unwrap();
     assert_eq!(again.fingerprint(), authority.fingerprint());
     assert_eq!(again.certificate(), authority.certificate());
+    assert_eq!(again.derived_secret("a"), authority.derived_secret("a"));
+    assert_ne!(again.derived_secret("a"), authority.derived_secret("b"));
     let (_, ca) = x509_parser::parse_x509_certificate(authority.certificate()).unwrap();
     let server = again.server_identity(now()).unwrap();
     let (_, leaf) = x509_parser::parse_x509_certificate(&server.chain[0]).unwrap();
