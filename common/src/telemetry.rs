@@ -3,7 +3,7 @@
 //! What is logged is chosen by `--log`, else `RUST_LOG`, else the default of the command. Secrets
 //! have types that don't print themselves; nothing here could hide one that was passed as text.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
@@ -41,8 +41,22 @@ impl LogFormat {
 /// When `log` (or `RUST_LOG`) can't be understood, or when it was done before.
 pub fn init(log: Option<&str>, default: &str) -> Result<(), TelemetryError> {
     let filter = filter(log, std::env::var("RUST_LOG").ok().as_deref(), default)?;
-    let subscriber = subscriber(filter, LogFormat::detect(), io::stderr);
+    let subscriber = subscriber(filter, LogFormat::detect(), || Forgiving(io::stderr()));
     tracing::subscriber::set_global_default(subscriber).map_err(|_| TelemetryError::Twice)
+}
+
+/// A writer whose reader may go away: a log that nobody reads must not end what is at work.
+struct Forgiving<W>(W);
+
+impl<W: Write> Write for Forgiving<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(self.0.write(bytes).unwrap_or(bytes.len()))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let _ = self.0.flush();
+        Ok(())
+    }
 }
 
 /// The first of `--log`, `RUST_LOG` and the default that says anything.
@@ -124,6 +138,22 @@ mod tests {
         let text = logged("debug", LogFormat::Human);
         assert_eq!(text.lines().count(), 2, "{text}");
         assert!(text.contains("agent connected"), "{text}");
+    }
+
+    #[test]
+    fn a_log_that_nobody_reads_is_no_error() {
+        struct Broken;
+        impl io::Write for Broken {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+        }
+        let mut writer = Forgiving(Broken);
+        writer.write_all(b"x").unwrap();
+        writer.flush().unwrap();
     }
 
     #[test]

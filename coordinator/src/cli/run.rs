@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::args::{Common, RunArgs};
@@ -22,6 +22,7 @@ const GRACE: Duration = Duration::from_secs(10);
 
 /// `run`.
 pub async fn run(common: &Common, args: &RunArgs) -> CliResult {
+    let mut signals = Signals::listen()?;
     let world = DirectoryWorld::open(&common.objects, &common.state, Role::Runner)?;
     let first = world.snapshot().await?;
     let vault = FileVault::open(&common.state).map_err(CliError::other)?;
@@ -43,8 +44,8 @@ pub async fn run(common: &Common, args: &RunArgs) -> CliResult {
         tokio::spawn(controllers::run(Arc::new(world), sites, Arc::new(runs), stop.clone()));
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
     let early = tokio::select! {
-        result = told_to_stop() => { result?; None }
-        ended = working_end(&working) => { Some(ended) }
+        () = signals.told_to_stop() => None,
+        ended = working_end(&working) => Some(ended),
     };
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
     tracing::info!("stopping; runs at the sites go on");
@@ -65,14 +66,25 @@ async fn working_end(working: &tokio::task::JoinHandle<()>) {
     }
 }
 
-async fn told_to_stop() -> Result<(), CliError> {
-    let mut terminate = signal(SignalKind::terminate()).map_err(CliError::other)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(CliError::other)?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+/// SIGTERM and Ctrl-C, heard from the very beginning.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Self, CliError> {
+        let listen = |kind| signal(kind).map_err(CliError::other);
+        let (terminate, interrupt) = (SignalKind::terminate(), SignalKind::interrupt());
+        Ok(Self { terminate: listen(terminate)?, interrupt: listen(interrupt)? })
     }
-    Ok(())
+
+    async fn told_to_stop(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }
 
 fn advertise_path(state: &Path) -> PathBuf {
