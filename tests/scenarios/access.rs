@@ -119,7 +119,7 @@ fn a_host_with_no_lease_is_waited_for_and_named() {
     let site = Site::up("s-lease", &Options { lab: &lab, ..Options::default() });
     let mac = site.lab.get("host2").mac.clone();
     site.provision("edge-a", &format!("{{masters: [{{m-1: {{mac-address: '{mac}'}}}}]}}"));
-    let message = site.wait_condition("edge-a", "AddressesKnown", "WaitingForLeases", 30);
+    let message = site.wait_condition("edge-a", "AddressesKnown", "WaitingForLease", 30);
     assert!(message.contains(&mac) && message.contains("host2"), "{message}");
     assert_eq!(site.runs().len(), 0, "no run without an address");
 }

@@ -109,7 +109,7 @@ fn a_lease_that_comes_later_is_waited_for_visibly() {
     let lab = ["--hosts", "2", "--kind", "ns", "--server", "kea", "--hold", "host2"];
     let site = Site::up("s-later", &Options { lab: &lab, ..Options::default() });
     site.provision("edge-a", "{masters: [{m-1: {}}], workers: [{w-1: {}}]}");
-    let message = site.wait_condition("edge-a", "AddressesKnown", "WaitingForLeases", 30);
+    let message = site.wait_condition("edge-a", "AddressesKnown", "WaitingForLease", 30);
     let mac = &site.lab.get("host2").mac;
     assert!(message.contains("host2") && message.contains(mac.as_str()), "{message}");
     site.lab.host("host2", &["boot"]);

@@ -26,7 +26,11 @@ fn wishes_that_no_host_meets_are_explained_and_nothing_is_touched() {
         assert!(told.contains(words), "`{words}` in:\n{told}");
     }
 
-    site.provision("bad", "{masters: [{Node_A: {}}]}");
+    // `apply` refuses a bad spec; one that comes as a file is told in its status.
+    let bad = "apiVersion: bpa.akraino.org/v1alpha1\nkind: Provisioning\nmetadata: {name: bad}\nspec: {masters: [{Node_A: {}}]}\n";
+    let refused = site.apply(bad);
+    assert!(refused.code == 1 && refused.err.contains("`node-a`"), "{}", refused.text());
+    fs::write(site.objects().join("bad.yaml"), bad).unwrap();
     let status = site.wait_phase("bad", &["Invalid"], 30);
     assert!(status.to_string().contains("node-a"), "{status}");
 

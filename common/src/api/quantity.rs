@@ -52,16 +52,23 @@ impl Quantity {
         if unit_factor(digits).is_some() { digits } else { "" }
     }
 
-    /// `bytes` written in the unit of this quantity, with at most one decimal, rounded down.
+    /// `bytes` written in the unit of this quantity, with at most one decimal, rounded down; in a
+    /// smaller unit of the same family where it is less than one of it.
     pub fn in_same_unit(&self, bytes: u64) -> String {
-        let (num, den) = unit_factor(self.unit()).unwrap_or((1, 1));
-        let tenths = u128::from(bytes) * 10 * den / num;
-        let (whole, tenth) = (tenths / 10, tenths % 10);
-        if tenth == 0 {
-            format!("{whole}{}", self.unit())
-        } else {
-            format!("{whole}.{tenth}{}", self.unit())
-        }
+        const FAMILIES: [&[&str]; 2] =
+            [&["Ei", "Pi", "Ti", "Gi", "Mi", "Ki", ""], &["E", "P", "T", "G", "M", "k", ""]];
+        let own = self.unit();
+        let smaller = FAMILIES
+            .iter()
+            .find_map(|family| family.iter().position(|u| *u == own).map(|at| &family[at..]))
+            .unwrap_or(&[""]);
+        let tenths = |unit: &str| {
+            let (num, den) = unit_factor(unit).unwrap_or((1, 1));
+            u128::from(bytes) * 10 * den / num
+        };
+        let unit = smaller.iter().find(|unit| tenths(unit) >= 10).unwrap_or(&"");
+        let (whole, tenth) = (tenths(unit) / 10, tenths(unit) % 10);
+        if tenth == 0 { format!("{whole}{unit}") } else { format!("{whole}.{tenth}{unit}") }
     }
 }
 
@@ -237,6 +244,11 @@ mod tests {
         let wanted: Quantity = "64Gi".parse().unwrap();
         assert_eq!(wanted.in_same_unit(62 << 30), "62Gi");
         assert_eq!(wanted.in_same_unit((62 << 30) + (1 << 29)), "62.5Gi");
+        let large: Quantity = "1Ti".parse().unwrap();
+        assert_eq!(
+            (large.in_same_unit(8 << 30), large.in_same_unit(0)),
+            ("8Gi".into(), "0".into())
+        );
         assert_eq!("100G".parse::<Quantity>().unwrap().in_same_unit(50_000_000_000), "50G");
         assert_eq!(Quantity::from_bytes(3 << 30).to_string(), "3Gi");
         assert_eq!(Quantity::from_bytes(1000).to_string(), "1000");

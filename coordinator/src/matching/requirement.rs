@@ -98,20 +98,10 @@ fn size_miss(requirement: &'static str, wanted: &Quantity, found: Option<u64>) -
         requirement,
         wanted: wanted.to_string(),
         found: found.map_or_else(|| UNKNOWN.to_owned(), |b| wanted.in_same_unit(b)),
-        short_by: found.map(|_| shortfall(wanted, missing)),
+        short_by: found.map(|_| wanted.in_same_unit(missing)),
         distance: share(missing, wanted.bytes()),
         found_value: found,
     })
-}
-
-/// The shortfall in the user's unit, or in bytes where that would say zero.
-fn shortfall(wanted: &Quantity, missing: u64) -> String {
-    let text = wanted.in_same_unit(missing);
-    if text.trim_end_matches(wanted.unit()) == "0" {
-        Quantity::from_bytes(missing).to_string()
-    } else {
-        text
-    }
 }
 
 fn share(missing: u64, wanted: u64) -> Share {
