@@ -3,6 +3,8 @@
 use super::report::{LeaseLine, MacAnswer, Report};
 use crate::cli::output::columns;
 
+const SOURCE_COLUMN: usize = 5;
+
 /// MACs with their addresses, then the sources with their health.
 pub fn render(report: &Report) -> String {
     let head = ["MAC", "ADDRESS", "STATE", "EXPIRES", "HOSTNAME", "SOURCE", "WHY"];
@@ -25,6 +27,12 @@ pub fn render(report: &Report) -> String {
             dash(source.written.as_deref()),
             source.error.clone().unwrap_or_else(|| "ok".to_owned()),
         ]);
+    }
+    if report.sources.len() == 1 {
+        // The one source is named below; the line is long enough.
+        rows.iter_mut()
+            .filter(|r| r.len() > SOURCE_COLUMN)
+            .for_each(|r| drop(r.remove(SOURCE_COLUMN)));
     }
     let mut text = format!("{}\n{}", columns(&rows), columns(&sources));
     for source in &report.sources {
