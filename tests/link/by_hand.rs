@@ -41,7 +41,7 @@ async fn welcome(endpoint: &Endpoint, welcome: Welcome) -> (Connection, Hello, C
     let connection = endpoint.accept().await.unwrap().await.unwrap();
     let (send, receive) = connection.accept_bi().await.unwrap();
     let (mut reader, mut writer) = (FrameReader::new(receive, 1 << 20), FrameWriter::new(send));
-    let hello: Hello = reader.expect().await.unwrap();
+    let hello: Hello = reader.require().await.unwrap();
     writer.send(&welcome).await.unwrap();
     (connection, hello, (reader, writer))
 }
@@ -60,7 +60,7 @@ fn accepting() -> Welcome {
 async fn ask<Q: Message, A: Message>(connection: &Connection, question: &Q) -> A {
     let (send, receive) = connection.open_bi().await.unwrap();
     FrameWriter::new(send).send(question).await.unwrap();
-    FrameReader::new(receive, A::MAX).expect().await.unwrap()
+    FrameReader::new(receive, A::MAX).require().await.unwrap()
 }
 
 #[tokio::test]
@@ -108,7 +108,7 @@ async fn a_crowded_coordinator_is_obeyed_and_a_refusal_is_shown() {
     ] {
         let connection = endpoint.accept().await.unwrap().await.unwrap();
         let (send, receive) = connection.accept_bi().await.unwrap();
-        let _hello: Hello = FrameReader::new(receive, 1 << 20).expect().await.unwrap();
+        let _hello: Hello = FrameReader::new(receive, 1 << 20).require().await.unwrap();
         let mut writer = FrameWriter::new(send);
         writer.send(&refused).await.unwrap();
         writer.get_mut().finish().unwrap();
@@ -124,12 +124,12 @@ async fn an_acknowledgement_of_what_was_never_sent_deletes_nothing() {
     agent.dial();
     let (connection, _hello, _control) = welcome(&endpoint, accepting()).await;
     let (send, receive) = connection.accept_bi().await.unwrap();
-    let batch: EventBatch = FrameReader::new(receive, EventBatch::MAX).expect().await.unwrap();
+    let batch: EventBatch = FrameReader::new(receive, EventBatch::MAX).require().await.unwrap();
     assert_eq!(batch.events.len(), 3);
     FrameWriter::new(send).send(&EventAck { seq: 900 }).await.unwrap();
     // The stream is begun again, from the start.
     let (_send, receive) = connection.accept_bi().await.unwrap();
-    let batch: EventBatch = FrameReader::new(receive, EventBatch::MAX).expect().await.unwrap();
+    let batch: EventBatch = FrameReader::new(receive, EventBatch::MAX).require().await.unwrap();
     assert_eq!(batch.events[0].seq, 1);
     assert_eq!(agent.desk.journal.lock().unwrap().acknowledged, 0);
 }

@@ -156,7 +156,7 @@ async fn events_out_of_order_and_log_bombs_are_not_kept() {
     let (send, receive) = raw.connection.open_bi().await.unwrap();
     let (mut writer, mut reader) = (FrameWriter::new(send), FrameReader::new(receive, 1024));
     writer.send(&LogOpen { run: run(3) }).await.unwrap();
-    assert_eq!(reader.expect::<LogAck>().await.unwrap().offset, 0);
+    assert_eq!(reader.require::<LogAck>().await.unwrap().offset, 0);
     // Deflate's stored block of five bytes, said to be one.
     let deflated = vec![1, 5, 0, 0xfa, 0xff, b'h', b'e', b'l', b'l', b'o'];
     let bomb = LogChunk { offset: 0, plain_len: 1, deflated, last: false };

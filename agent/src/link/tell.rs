@@ -133,7 +133,7 @@ async fn event_stream<D: Desk>(
             writer.send(&batch).await?;
         }
         tokio::select! {
-            ack = reader.expect::<EventAck>() => {
+            ack = reader.require::<EventAck>() => {
                 if let Some(seq) = outbox.acknowledge(ack?.seq)? {
                     *seen = seq;
                     let journal = desk.clone();
@@ -165,7 +165,7 @@ async fn log_stream<D: Desk>(
     let mut writer = FrameWriter::new(send);
     let mut reader = FrameReader::new(receive, LogAck::MAX);
     writer.send(&LogOpen { run }).await?;
-    let mut window = LogWindow::new(reader.expect::<LogAck>().await?.offset);
+    let mut window = LogWindow::new(reader.require::<LogAck>().await?.offset);
     let mut quiet = 0;
     while quiet < QUIET_POLLS {
         let sent = match window.wants() {
@@ -173,7 +173,7 @@ async fn log_stream<D: Desk>(
             None => false,
         };
         if window.is_waiting() && (!sent || window.wants().is_none()) {
-            if window.acknowledge(reader.expect::<LogAck>().await?.offset)? {
+            if window.acknowledge(reader.require::<LogAck>().await?.offset)? {
                 let _ = writer.get_mut().finish();
                 return Ok(true);
             }

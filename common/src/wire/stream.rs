@@ -68,7 +68,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     ///
     /// # Errors
     /// As [`FrameReader::next_message`]; also when the stream ended.
-    pub async fn expect<M: Message>(&mut self) -> Result<M, FrameError> {
+    pub async fn require<M: Message>(&mut self) -> Result<M, FrameError> {
         self.next_message().await?.ok_or(FrameError::Ended { wanted: M::NAME })
     }
 }

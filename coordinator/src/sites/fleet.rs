@@ -178,7 +178,7 @@ impl Sites {
             writer.send(question).await.map_err(|e| broken(e.to_string()))?;
             let _ = writer.get_mut().finish();
             let mut reader = FrameReader::new(receive, A::MAX);
-            reader.expect::<A>().await.map_err(|e| broken(e.to_string()))
+            reader.require::<A>().await.map_err(|e| broken(e.to_string()))
         };
         match tokio::time::timeout(ANSWER_LIMIT, talk).await {
             Ok(answer) => answer,

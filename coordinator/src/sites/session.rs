@@ -63,7 +63,7 @@ pub(super) async fn run<V: Vault, S: RunSink>(
 async fn hello(connection: &Connection) -> Result<(Hello, Reader, Writer), FrameError> {
     let (send, receive) = connection.accept_bi().await.map_err(std::io::Error::from)?;
     let mut reader = FrameReader::new(receive, Hello::MAX);
-    let hello = reader.expect::<Hello>().await?;
+    let hello = reader.require::<Hello>().await?;
     Ok((hello, reader, FrameWriter::new(send)))
 }
 

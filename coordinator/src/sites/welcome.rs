@@ -43,7 +43,7 @@ async fn talk<V: Vault, S>(
     connection: &Connection,
 ) -> Result<(), FrameError> {
     let (send, receive) = connection.accept_bi().await.map_err(std::io::Error::from)?;
-    let request: JoinRequest = FrameReader::new(receive, JoinRequest::MAX).expect().await?;
+    let request: JoinRequest = FrameReader::new(receive, JoinRequest::MAX).require().await?;
     let remote = connection.remote_address();
     let site = printable(&request.site);
     let decided = decide(context.clone(), request).await;

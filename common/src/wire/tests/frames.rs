@@ -38,10 +38,10 @@ async fn messages_cross_a_stream_and_its_end_is_seen() {
         writer.send(&samples::welcome()).await.unwrap();
     });
     let mut reader = FrameReader::new(b, CAP);
-    assert_eq!(reader.expect::<Hello>().await.unwrap(), samples::hello());
-    assert_eq!(reader.expect::<Welcome>().await.unwrap(), samples::welcome());
+    assert_eq!(reader.require::<Hello>().await.unwrap(), samples::hello());
+    assert_eq!(reader.require::<Welcome>().await.unwrap(), samples::welcome());
     assert!(reader.next().await.unwrap().is_none());
-    let error = reader.expect::<Welcome>().await.unwrap_err();
+    let error = reader.require::<Welcome>().await.unwrap_err();
     assert_eq!(error.to_string(), "the stream ended where a Welcome was due");
     writing.await.unwrap();
 }
@@ -52,8 +52,8 @@ async fn a_kind_of_the_future_is_skipped() {
     bytes.extend(unknown(1, 100_000));
     bytes.extend(frame::to_bytes(2, &LogAck { offset: 3 }).unwrap());
     let mut reader = FrameReader::new(&bytes[..], CAP);
-    assert_eq!(reader.expect::<Heartbeat>().await.unwrap(), samples::heartbeat());
-    assert_eq!(reader.expect::<LogAck>().await.unwrap(), LogAck { offset: 3 });
+    assert_eq!(reader.require::<Heartbeat>().await.unwrap(), samples::heartbeat());
+    assert_eq!(reader.require::<LogAck>().await.unwrap(), LogAck { offset: 3 });
 }
 
 #[tokio::test]
