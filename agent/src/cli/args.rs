@@ -33,7 +33,7 @@ pub(super) struct Cli {
 #[derive(Clone, Debug, Args)]
 pub(super) struct Common {
     /// Configuration file
-    #[arg(long, global = true, env = "BPA_AGENT_CONFIG", value_name = "FILE", default_value = config::DEFAULT_PATH)]
+    #[arg(long, global = true, env = "BPA_CONFIG", value_name = "FILE", default_value = config::DEFAULT_PATH)]
     pub config: PathBuf,
     /// Directory of keys, journal and runs; default: the one of the configuration
     #[arg(long, global = true, env = "BPA_AGENT_STATE", value_name = "DIR")]

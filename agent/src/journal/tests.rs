@@ -9,6 +9,17 @@ use bpa_common::wire::v1::{
 
 use super::*;
 
+impl Journal {
+    /// The file may have so many pages: at the limit SQLite answers as on a full disk.
+    pub(crate) fn limit_pages(&self, pages: i64) {
+        let set = move |c: &mut Connection| {
+            let sql = format!("PRAGMA max_page_count = {pages}");
+            c.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        };
+        self.writer.as_ref().unwrap().run(set).unwrap();
+    }
+}
+
 fn order(n: u8) -> Order {
     Order {
         run: RunId([n; 16]),
@@ -209,20 +220,12 @@ fn a_full_disk_is_told_and_nothing_is_lost() {
     let journal = Journal::open(dir.path()).unwrap();
     journal.accept(&order(1), 1).unwrap();
     let run = order(1).run;
-    // As many pages as there are: SQLite answers as it does when the disk is full.
-    let writer = journal.writer.as_ref().unwrap();
-    let limit = |pages: i64| {
-        writer.run(move |c| {
-            let sql = format!("PRAGMA max_page_count = {pages}");
-            c.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap();
-        })
-    };
-    limit(1).unwrap();
+    journal.limit_pages(1);
     let long = vec![note(&"x".repeat(20_000))];
     let error = journal.tell(run, 2, long.clone(), None).unwrap_err();
     assert!(matches!(error, JournalError::Full), "{error}");
     assert_eq!(journal.events_of(run).unwrap().len(), 1, "what was kept before is there");
-    limit(1_000_000).unwrap();
+    journal.limit_pages(1_000_000);
     journal.tell(run, 3, long, None).unwrap();
     assert_eq!(journal.events_of(run).unwrap().len(), 2);
 }

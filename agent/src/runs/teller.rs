@@ -181,3 +181,7 @@ impl Stage for Teller {
         self.push(bodies, Some(line));
     }
 }
+
+#[cfg(test)]
+#[path = "teller_tests.rs"]
+mod tests;

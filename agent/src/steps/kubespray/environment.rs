@@ -78,3 +78,51 @@ fn ssh_arguments(known_hosts: &Path) -> String {
     ]
     .join(" ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::BundleConfig;
+    use crate::runs::testing::order;
+
+    fn made(events: Option<&Path>) -> BTreeMap<String, String> {
+        let bundle = Bundle::inspect(&BundleConfig {
+            path: "/opt/bundle".into(),
+            ansible_bin: Some("/opt/ansible/bin".into()),
+            vars: toml::Table::new(),
+        });
+        environment(&bundle, &Places::new(Path::new("/s"), &order(1)), 500, events)
+    }
+
+    #[test]
+    fn what_the_measurements_ask_for_is_set() {
+        let map = made(Some(Path::new("/s/events")));
+        assert_eq!(map["ANSIBLE_CONFIG"], "/opt/bundle/ansible.cfg");
+        assert_eq!(map["ANSIBLE_INVENTORY_UNPARSED_FAILED"], "True");
+        assert_eq!(map["LC_ALL"], "C.UTF-8");
+        assert_eq!(map["ANSIBLE_FORKS"], "100", "bounded");
+        assert_eq!(map["BPA_EVENTS"], "/s/events");
+        assert!(map["PATH"].starts_with("/opt/ansible/bin:"));
+        let ssh = &map["ANSIBLE_SSH_ARGS"];
+        for wanted in ["StrictHostKeyChecking=yes", "ServerAliveInterval=5", "ConnectionAttempts=3"]
+        {
+            assert!(ssh.contains(wanted), "{ssh}");
+        }
+        assert!(ssh.contains("UserKnownHostsFile=/s/runs/") && !ssh.contains("/dev/null -o U"));
+    }
+
+    #[test]
+    fn nothing_is_inherited_and_the_callback_is_for_playbooks_alone() {
+        let map = made(None);
+        assert!(!map.contains_key("BPA_EVENTS") && !map.contains_key("ANSIBLE_CALLBACKS_ENABLED"));
+        assert!(!map.contains_key("CARGO") && !map.contains_key("NOTIFY_SOCKET"));
+        assert!(map["HOME"].starts_with("/s/runs/"));
+    }
+
+    #[test]
+    fn the_plug_in_hides_what_is_hidden_and_never_raises() {
+        // Cheap guards; the lab runs it under a real ansible.
+        assert!(PLUGIN.contains("_ansible_no_log") && PLUGIN.contains("O_APPEND"));
+        assert!(!PLUGIN.contains("raise "));
+    }
+}
