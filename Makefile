@@ -27,7 +27,7 @@ check: ## format, lints, documentation
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
 
 unit: ## tests that need no lab and no root
-	cargo test --workspace --locked --lib --bins --test supervisor --test playbook
+	cargo test --workspace --locked --lib --bins --test supervisor --test playbook --test cli
 
 scenarios: setup build ## the end-to-end scenarios in the lab
 	cargo test --workspace --locked --test scenarios -- --test-threads=4

@@ -242,3 +242,76 @@ fn logs_are_offered_until_the_coordinator_has_them() {
     let newest_first: Vec<RunId> = journal.runs(10).unwrap().iter().map(|r| r.order.run).collect();
     assert_eq!(newest_first, [order(2).run, order(1).run]);
 }
+
+/// One thing that may happen to a journal.
+#[derive(Clone, Debug)]
+enum Deed {
+    Accept(u8),
+    Tell(u8, u8),
+    Acknowledge(u64),
+    Cancel(u8),
+    End(u8),
+    /// The process dies and another one opens the file.
+    Restart,
+}
+
+fn deed() -> impl proptest::strategy::Strategy<Value = Deed> {
+    use proptest::prelude::*;
+    prop_oneof![
+        (1u8..4).prop_map(Deed::Accept),
+        (1u8..4, 1u8..5).prop_map(|(run, count)| Deed::Tell(run, count)),
+        (0u64..40).prop_map(Deed::Acknowledge),
+        (1u8..4).prop_map(Deed::Cancel),
+        (1u8..4).prop_map(Deed::End),
+        Just(Deed::Restart),
+    ]
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+    /// Whatever happens in whatever order: numbers grow by one and are never used again, a run has
+    /// one beginning and at most one end, and a restart changes nothing.
+    #[test]
+    fn the_record_is_gapless_and_each_run_ends_once(
+        deeds in proptest::collection::vec(deed(), 0..30),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(dir.path()).unwrap();
+        for deed in deeds {
+            match deed {
+                Deed::Accept(n) => journal.accept(&order(n), 1).unwrap(),
+                Deed::Tell(n, count) => {
+                    let bodies = (0..count).map(|i| note(&i.to_string())).collect();
+                    journal.tell(order(n).run, 1, bodies, None).unwrap();
+                }
+                Deed::Acknowledge(seq) => {
+                    let newest = *journal.newest_event().borrow();
+                    journal.acknowledge(seq.min(newest)).unwrap();
+                }
+                Deed::Cancel(n) => journal.request_cancel(order(n).run, "ann").unwrap(),
+                Deed::End(n) => {
+                    journal.end_run(order(n).run, Outcome::Succeeded, 2).unwrap();
+                }
+                Deed::Restart => {
+                    let before = (journal.runs(9).unwrap(), journal.events_after(0, 999).unwrap());
+                    drop(journal);
+                    journal = Journal::open(dir.path()).unwrap();
+                    let after = (journal.runs(9).unwrap(), journal.events_after(0, 999).unwrap());
+                    proptest::prop_assert_eq!(before, after);
+                }
+            }
+        }
+        let events = journal.events_after(0, 999).unwrap();
+        let numbers: Vec<u64> = events.iter().map(|e| e.seq).collect();
+        let wanted: Vec<u64> = (1..=numbers.len() as u64).collect();
+        proptest::prop_assert_eq!(numbers, wanted);
+        for run in journal.runs(9).unwrap() {
+            let of_run = |wanted: fn(&EventBody) -> bool| {
+                events.iter().filter(|e| e.run == run.order.run && wanted(&e.body)).count()
+            };
+            proptest::prop_assert_eq!(of_run(|b| *b == EventBody::Accepted), 1);
+            let ends = of_run(|b| matches!(b, EventBody::Ended { .. }));
+            proptest::prop_assert_eq!(ends, usize::from(run.state.is_final()));
+        }
+    }
+}
