@@ -38,7 +38,14 @@ pub fn transitions(
                 || condition.status == ConditionStatus::True
                 || OF_DELETION.contains(&condition.reason.as_str()))
     };
-    new.conditions.0.iter().filter(|c| told(c)).map(|c| event(key, c)).collect()
+    let mut events: Vec<ObjectEvent> = Vec::new();
+    for event in new.conditions.0.iter().filter(|c| told(c)).map(|c| event(key, c)) {
+        // A failure shows in the condition of its step and in `Installed`: told once.
+        if !events.iter().any(|e| e.reason == event.reason) {
+            events.push(event);
+        }
+    }
+    events
 }
 
 fn event(key: &ObjectKey, condition: &Condition) -> ObjectEvent {
@@ -91,6 +98,11 @@ mod tests {
         assert_eq!(told(&waits, &known), wanted);
         let failed = status(&[("Installed", False, "TaskFailed")]);
         assert_eq!(told(&known, &failed), [("TaskFailed".to_owned(), true)]);
+        let twice = status(&[
+            ("AccessReady", False, "WrongPassword"),
+            ("Installed", False, "WrongPassword"),
+        ]);
+        assert_eq!(told(&known, &twice), [("WrongPassword".to_owned(), true)]);
         let stuck = status(&[("Ready", False, "ResetFailed")]);
         assert_eq!(told(&known, &stuck), [("ResetFailed".to_owned(), true)]);
     }

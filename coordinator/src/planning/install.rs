@@ -253,12 +253,18 @@ fn ready(draft: &mut Draft<'_>) {
         .into_iter()
         .filter_map(|kind| conditions.get(kind))
         .find(|c| c.status != bpa_common::api::ConditionStatus::True)
-        .map(|c| (c.reason.clone(), c.kind.clone()));
-    let (reason, message) = match first {
-        Some((reason, kind)) => (reason, format!("see condition {kind}")),
-        None => ("InProgress".to_owned(), String::new()),
-    };
+        .map(|c| (c.reason.clone(), in_brief(&c.message)));
+    let (reason, message) = first.unwrap_or_else(|| ("InProgress".to_owned(), String::new()));
     draft.held(KIND, &reason, message);
+}
+
+/// The beginning of a message: the condition that it comes from has the whole.
+fn in_brief(message: &str) -> String {
+    const MOST: usize = 200;
+    match message.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &message[..end]),
+        None => message.to_owned(),
+    }
 }
 
 fn phase(draft: &Draft<'_>) -> &'static str {

@@ -138,12 +138,13 @@ fn conditions(draft: &mut Draft<'_>, run: &RunStatus, progress: &Progress, belie
             let reason =
                 if run.reason.is_empty() { format!("{state:?}") } else { run.reason.clone() };
             let message = format!(
-                "{}; change the spec, or set the annotation {} to a new value, to try again",
+                "{}; to try again, change the spec or run `bpa-coordinator retry {}` (a new value of the annotation {})",
                 if run.message.is_empty() {
                     "the run has ended without success"
                 } else {
                     &run.message
                 },
+                draft.view.provisioning.metadata.name,
                 super::words::RETRY
             );
             draft.held(condition::INSTALLED, &reason, message);

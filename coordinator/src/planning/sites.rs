@@ -46,16 +46,20 @@ pub fn choose<'v>(draft: &mut Draft<'v>) -> Result<&'v Site, Held> {
 /// The live view of the site, once its agent is connected.
 pub fn connected<'v>(draft: &mut Draft<'v>, site: &Site, kind: &str) -> Result<&'v SiteView, Held> {
     let name = &site.metadata.name;
-    match draft.view.fleet.get(name) {
-        Some(view) if view.connected => Ok(view),
-        Some(SiteView { last_seen: Some(seen), .. }) => Err(draft.held(
+    let view = draft.view.fleet.get(name);
+    if let Some(view) = view.filter(|view| view.connected) {
+        return Ok(view);
+    }
+    // After a restart of ours the Site's own status remembers.
+    match view.and_then(|view| view.last_seen).or(site.status.last_seen) {
+        Some(seen) => Err(draft.held(
             kind,
             "SiteNotConnected",
             format!(
                 "site {name} is not connected (last seen {seen:.0}); start bpa-agent there or check the network"
             ),
         )),
-        _ => Err(draft.held(
+        None => Err(draft.held(
             kind,
             "SiteNotConnected",
             format!(
