@@ -26,7 +26,7 @@ check: ## format, lints, documentation
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
 
-unit: ## tests that need no lab and no root
+unit: ## the tests beside the code, with no lab (as root: some start an sshd)
 	cargo test --workspace --locked --lib --bins --test supervisor --test playbook --test cli
 
 scenarios: setup build ## the end-to-end scenarios in the lab

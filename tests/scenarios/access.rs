@@ -19,7 +19,7 @@ const ONE: &str = "{masters: [{m-1: {}}]}";
 
 /// The run failed once, with this reason; `describe` says each of the words.
 fn assert_failed(site: &Site, name: &str, reason: &str, words: &[&str]) -> Value {
-    let status = site.wait_phase(name, &["Failed"], 90);
+    let status = site.wait_phase(name, &["Failed"], 180);
     assert_eq!(status["run"]["reason"], reason, "{}", site.describe(name));
     let told = site.describe(name);
     for word in words {
@@ -39,7 +39,7 @@ fn a_wrong_password_is_said_and_a_retry_with_the_right_one_works() {
 
     site.write_credentials(None);
     site.ctl(&["retry", "edge-a"]).ok();
-    site.wait_phase("edge-a", &["Ready"], 120);
+    site.wait_phase("edge-a", &["Ready"], 240);
     assert_eq!(site.runs().len(), 2);
 }
 
@@ -47,7 +47,7 @@ fn a_wrong_password_is_said_and_a_retry_with_the_right_one_works() {
 fn a_changed_host_key_stops_the_run() {
     let mut site = one_host("s-key");
     site.provision("edge-a", ONE);
-    site.wait_phase("edge-a", &["Ready"], 120);
+    site.wait_phase("edge-a", &["Ready"], 240);
     fs::remove_file(site.objects().join("provisioning-default-edge-a.yaml")).unwrap();
     bpa_tests::wait::until("edge-a to be gone", 30, || match site.status("edge-a") {
         Err(_) => Ok(()),
@@ -60,7 +60,7 @@ fn a_changed_host_key_stops_the_run() {
     // The way out that the message names.
     site.agentctl(&["keys", "forget", "host1"]).ok();
     site.ctl(&["retry", "edge-b"]).ok();
-    site.wait_phase("edge-b", &["Ready"], 120);
+    site.wait_phase("edge-b", &["Ready"], 240);
     site.agent.take();
 }
 

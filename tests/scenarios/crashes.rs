@@ -28,7 +28,7 @@ fn the_agent_killed_in_each_step_finishes_its_run() {
         site.kill_agent();
         site.start_agent();
     }
-    site.wait_phase("edge-a", &["Ready"], 120);
+    site.wait_phase("edge-a", &["Ready"], 240);
     site.assert_one_run_ended_once();
     let log = site.ctl(&["logs", "edge-a"]).ok().out;
     assert_eq!(log.matches("PLAY RECAP").count(), 1, "the playbook ran once:\n{log}");
@@ -43,7 +43,7 @@ fn the_coordinator_killed_in_each_step_learns_the_end() {
         site.kill_coordinator();
         site.start_coordinator();
     }
-    site.wait_phase("edge-a", &["Ready"], 120);
+    site.wait_phase("edge-a", &["Ready"], 240);
     site.assert_one_run_ended_once();
 }
 
@@ -51,12 +51,12 @@ fn the_coordinator_killed_in_each_step_learns_the_end() {
 fn both_killed_while_the_playbook_runs_is_no_loss() {
     let mut site = site("s-bkill");
     site.provision("edge-a", wish());
-    site.wait_step("edge-a", "Kubespray", 60);
+    site.wait_step("edge-a", "Kubespray", 120);
     site.kill_coordinator();
     site.kill_agent();
     std::thread::sleep(std::time::Duration::from_secs(15));
     site.start_agent();
     site.start_coordinator();
-    site.wait_phase("edge-a", &["Ready"], 120);
+    site.wait_phase("edge-a", &["Ready"], 240);
     site.assert_one_run_ended_once();
 }

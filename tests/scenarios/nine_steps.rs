@@ -4,7 +4,7 @@ use bpa_tests::site::{Options, Site};
 
 /// Every condition of a cluster that is there, and a kubeconfig that answers.
 fn assert_ready(site: &Site, name: &str, nodes: usize) {
-    let status = site.wait_phase(name, &["Ready"], 120);
+    let status = site.wait_phase(name, &["Ready"], 240);
     assert_eq!(status["nodes"].as_array().map(Vec::len), Some(nodes), "{status}");
     for condition in [
         "Accepted",

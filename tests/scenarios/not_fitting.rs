@@ -89,7 +89,7 @@ fn a_second_provisioning_is_told_who_has_the_host() {
     let mac = site.lab.get("host1").mac.clone();
     let wish = format!("{{masters: [{{m-1: {{mac-address: '{mac}'}}}}]}}");
     site.provision("first", &wish);
-    site.wait_phase("first", &["Ready"], 120);
+    site.wait_phase("first", &["Ready"], 240);
     site.provision("second", &wish);
     site.wait_condition("second", "HostsMatched", "NoFit", 30);
     let told = site.describe("second");

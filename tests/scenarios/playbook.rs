@@ -27,7 +27,7 @@ fn wish(vars: &str) -> String {
 fn a_task_that_fails_on_one_host_is_named_with_its_message() {
     let site = two_hosts("s-task");
     site.provision("edge-a", &wish("lite_fail_on: w-1"));
-    let status = site.wait_phase("edge-a", &["Failed"], 90);
+    let status = site.wait_phase("edge-a", &["Failed"], 180);
     assert_eq!(status["run"]["reason"], "TaskFailed", "{status}");
     let told = site.describe("edge-a");
     for word in ["w-1", "lite_fail_on"] {
@@ -63,7 +63,7 @@ fn a_playbook_that_exits_0_having_done_nothing_is_no_success() {
     site.ctl(&["site", "approve", "edge"]).ok();
     site.wait_connected();
     site.provision("edge-a", "{masters: [{m-1: {}}]}");
-    let status = site.wait_phase("edge-a", &["Failed"], 90);
+    let status = site.wait_phase("edge-a", &["Failed"], 180);
     assert_eq!(status["run"]["reason"], "NothingDone", "{status}");
     site.assert_one_run_ended_once();
 }
@@ -72,9 +72,9 @@ fn a_playbook_that_exits_0_having_done_nothing_is_no_success() {
 fn cancel_in_the_middle_ends_the_run_once() {
     let site = two_hosts("s-cancel");
     site.provision("edge-a", &wish("lite_pause_seconds: 60"));
-    site.wait_step("edge-a", "Kubespray", 60);
+    site.wait_step("edge-a", "Kubespray", 120);
     site.ctl(&["cancel", "edge-a"]).ok();
-    let status = site.wait_phase("edge-a", &["Cancelled"], 60);
+    let status = site.wait_phase("edge-a", &["Cancelled"], 120);
     assert_eq!(status["run"]["state"], "Cancelled", "{status}");
     site.assert_one_run_ended_once();
     let left = site.lab.exec("boot", &["pgrep", "-f", "ansible-playbook"]);
@@ -87,7 +87,7 @@ fn cancel_in_the_middle_ends_the_run_once() {
 fn a_link_cut_for_a_minute_costs_nothing() {
     let site = two_hosts("s-cut");
     site.provision("edge-a", &wish("lite_pause_seconds: 50"));
-    site.wait_step("edge-a", "Kubespray", 60);
+    site.wait_step("edge-a", "Kubespray", 120);
     site.lab.wan("cut");
     bpa_tests::wait::until("the site to be shown as gone", 40, || {
         let found = site.get("sites", "edge")?;
@@ -99,7 +99,7 @@ fn a_link_cut_for_a_minute_costs_nothing() {
     });
     std::thread::sleep(Duration::from_secs(40));
     site.lab.wan("heal");
-    site.wait_phase("edge-a", &["Ready"], 120);
+    site.wait_phase("edge-a", &["Ready"], 240);
     site.assert_one_run_ended_once();
     let log = site.ctl(&["logs", "edge-a"]).ok().out;
     assert_eq!(log.matches("PLAY RECAP").count(), 1, "the log is whole and told once:\n{log}");

@@ -30,7 +30,7 @@ const WISH: &str = "masters: [{m-1: {}}], workers: [{w-1: {}}]";
 fn retain_keeps_the_cluster_and_frees_the_hosts() {
     let site = site("s-retain");
     site.provision("edge-a", &format!("{{{WISH}}}"));
-    let status = site.wait_phase("edge-a", &["Ready"], 120);
+    let status = site.wait_phase("edge-a", &["Ready"], 240);
     let kubeconfig = status["kubeconfigSecret"].as_str().unwrap().to_owned();
     site.ctl(&["delete", "provisioning", "edge-a"]).ok();
     wait_gone(&site, "edge-a");
@@ -45,7 +45,7 @@ fn retain_keeps_the_cluster_and_frees_the_hosts() {
 fn reset_cleans_the_hosts_and_they_make_a_new_cluster() {
     let site = site("s-reset");
     site.provision("edge-a", &format!("{{{WISH}, deletionPolicy: Reset}}"));
-    site.wait_phase("edge-a", &["Ready"], 120);
+    site.wait_phase("edge-a", &["Ready"], 240);
     site.ctl(&["delete", "provisioning", "edge-a"]).ok();
     wait_gone(&site, "edge-a");
     for host in ["host1", "host2"] {
@@ -54,6 +54,6 @@ fn reset_cleans_the_hosts_and_they_make_a_new_cluster() {
     }
     assert_eq!(site.runs().len(), 2, "an install and a reset");
     site.provision("edge-b", &format!("{{{WISH}}}"));
-    site.wait_phase("edge-b", &["Ready"], 120);
+    site.wait_phase("edge-b", &["Ready"], 240);
     assert_eq!(site.runs().len(), 3);
 }

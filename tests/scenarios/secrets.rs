@@ -4,7 +4,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
+use bpa_tests::process::run;
 use bpa_tests::site::{Options, Site};
 
 const MARK: &str = "MARKED-pa55-4f1c9";
@@ -26,17 +28,40 @@ fn holding(dir: &Path, secrets: &[String], found: &mut Vec<(String, u32)>) {
     }
 }
 
+/// The user's own private key, by which the agent gets into one host. Gives a line of it.
+fn plant_key(site: &Site, host: &str) -> String {
+    let path = site.dir.join("planted-key");
+    let text = path.display().to_string();
+    run(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &text])).ok();
+    let public = fs::read_to_string(path.with_extension("pub")).unwrap();
+    let user = &site.lab.get(host).user;
+    let install = format!(
+        "umask 077; mkdir -p ~{user}/.ssh; echo '{}' >> ~{user}/.ssh/authorized_keys; chown -R {user}: ~{user}/.ssh",
+        public.trim()
+    );
+    site.lab.exec(host, &["sh", "-c", &install]).ok();
+    let credentials = site.dir.join("credentials.toml");
+    let entry = format!(
+        "\n[[host]]\nname = \"{host}\"\nuser = \"{user}\"\nkey = \"{text}\"\nsudo_password = \"{}\"\n",
+        site.lab.get(host).sudo_password.clone().unwrap()
+    );
+    let all = fs::read_to_string(&credentials).unwrap() + &entry;
+    fs::write(&credentials, all).unwrap();
+    fs::read_to_string(&path).unwrap().lines().nth(2).unwrap().to_owned()
+}
+
 #[test]
 fn credentials_stay_at_the_site_and_private() {
     let lab = ["--hosts", "2", "--kind", "ns", "--server", "kea", "--sudo", "--password", MARK];
     let site = Site::up("s-secret", &Options { lab: &lab, ..Options::default() });
     let mut secrets = vec![MARK.to_owned()];
     secrets.extend(site.lab.get("host1").sudo_password.clone());
+    secrets.push(plant_key(&site, "host1"));
     site.provision(
         "edge-a",
         "{masters: [{m-1: {}}], workers: [{w-1: {}}], kubernetes: {vars: {lite_pause_seconds: 3}}}",
     );
-    site.wait_step("edge-a", "Kubespray", 60);
+    site.wait_step("edge-a", "Kubespray", 120);
     let mut seen_running = false;
     for _ in 0..20 {
         for entry in fs::read_dir("/proc").unwrap().flatten() {
@@ -50,7 +75,7 @@ fn credentials_stay_at_the_site_and_private() {
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     assert!(seen_running, "the arguments were looked at while ansible ran");
-    site.wait_phase("edge-a", &["Ready"], 120);
+    site.wait_phase("edge-a", &["Ready"], 240);
 
     // The agent's own private key is a secret too: its second line is unlike any other text.
     let mut keys = Vec::new();

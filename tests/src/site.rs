@@ -203,7 +203,7 @@ vars = {{ files_repo = "{files}" }}
             .args(["netns", "exec", &self.lab.info.boot.netns])
             .arg(binary("bpa-agent"))
             .args(args)
-            .env("BPA_AGENT_CONFIG", self.dir.join("agent.toml")))
+            .env("BPA_CONFIG", self.dir.join("agent.toml")))
     }
 
     /// The one-use line of a new site.

@@ -3,7 +3,6 @@
 //! One small script runs on each host and prints what it finds (`probe.sh`, reads only); everything
 //! else is pure: `facts` reads the lines, `machine` judges one host, `together` judges them all.
 
-mod every;
 mod facts;
 mod machine;
 mod together;
@@ -57,7 +56,7 @@ pub async fn check(nodes: &[(&NodeTarget, &Access)], needs: Needs) -> Vec<Check>
     });
     let mut checks = Vec::new();
     let mut probed = Vec::new();
-    for ((target, _), answer) in nodes.iter().zip(every::every(probes).await) {
+    for ((target, _), answer) in nodes.iter().zip(futures_util::future::join_all(probes).await) {
         match answer {
             Ok(one) => {
                 checks.extend(machine::check(&one, needs));

@@ -9,7 +9,7 @@ use crate::steps::verify;
 
 #[tokio::test]
 async fn the_password_is_used_once_and_from_then_on_only_the_key() {
-    let Some(sshd) = Sshd::start("") else { return };
+    let sshd = Sshd::start("");
     let agent = Agent::with_password("root");
     let access = agent.prepare(&sshd.target()).await.unwrap();
     assert_eq!(access.user(), "root");
@@ -38,7 +38,7 @@ async fn the_password_is_used_once_and_from_then_on_only_the_key() {
 
 #[tokio::test]
 async fn the_account_is_remembered_when_the_credentials_are_gone() {
-    let Some(sshd) = Sshd::start_with("", "ops ALL=(ALL) NOPASSWD: ALL\n") else { return };
+    let sshd = Sshd::start_with("", "ops ALL=(ALL) NOPASSWD: ALL\n");
     let agent = Agent::with_password("ops");
     agent.prepare(&sshd.target()).await.unwrap();
     let keys = fs::metadata(sshd.path("home/ops/.ssh/authorized_keys")).unwrap();
@@ -49,7 +49,7 @@ async fn the_account_is_remembered_when_the_credentials_are_gone() {
 
 #[tokio::test]
 async fn credentials_that_are_gone_or_broken_stop_only_those_who_need_them() {
-    let Some(sshd) = Sshd::start("") else { return };
+    let sshd = Sshd::start("");
     let agent = Agent::with_password("ops");
     agent.prepare(&sshd.target()).await.unwrap();
     fs::remove_file(agent.state.path().join("credentials.toml")).unwrap();
@@ -71,7 +71,7 @@ async fn credentials_that_are_gone_or_broken_stop_only_those_who_need_them() {
 
 #[tokio::test]
 async fn another_machine_is_told_by_its_macs_and_left_as_it_was() {
-    let Some(sshd) = Sshd::start("") else { return };
+    let sshd = Sshd::start("");
     let agent = Agent::with_password("root");
     let mut wanted = sshd.target();
     wanted.macs = vec!["52:54:00:aa:00:77".parse().unwrap()];
@@ -90,7 +90,7 @@ async fn another_machine_is_told_by_its_macs_and_left_as_it_was() {
 
 #[tokio::test]
 async fn the_verify_step_asks_the_machine_again() {
-    let Some(sshd) = Sshd::start("") else { return };
+    let sshd = Sshd::start("");
     let agent = Agent::with_password("root");
     let access = agent.prepare(&sshd.target()).await.unwrap();
     verify::verify(&access, &sshd.target()).await.unwrap();
@@ -104,7 +104,7 @@ async fn the_verify_step_asks_the_machine_again() {
 
 #[tokio::test]
 async fn openssh_gets_in_with_the_key_and_the_pinned_hosts() {
-    let Some(sshd) = Sshd::start("") else { return };
+    let sshd = Sshd::start("");
     let agent = Agent::with_password("root");
     agent.prepare(&sshd.target()).await.unwrap();
     let known = agent.state.path().join("known_hosts");

@@ -5,7 +5,7 @@ use crate::steps::access::testing::{Agent, MAC, Sshd, make_host_key, target};
 
 #[tokio::test]
 async fn a_changed_host_key_stops_until_a_person_says_so() {
-    let Some(mut sshd) = Sshd::start("") else { return };
+    let mut sshd = Sshd::start("");
     let agent = Agent::with_password("root");
     let first = agent.prepare(&sshd.target()).await.unwrap().host_key_fingerprint().to_owned();
     sshd.change_host_key();
@@ -25,7 +25,7 @@ async fn a_changed_host_key_stops_until_a_person_says_so() {
 
 #[tokio::test]
 async fn a_new_installation_has_a_pin_of_its_own() {
-    let Some(mut sshd) = Sshd::start("") else { return };
+    let mut sshd = Sshd::start("");
     let agent = Agent::with_password("root");
     agent.prepare(&sshd.target()).await.unwrap();
     sshd.change_host_key();
@@ -41,7 +41,7 @@ async fn a_new_installation_has_a_pin_of_its_own() {
 
 #[tokio::test]
 async fn a_lease_that_moved_to_a_known_machine_names_it() {
-    let (Some(one), Some(two)) = (Sshd::start(""), Sshd::start("")) else { return };
+    let (one, two) = (Sshd::start(""), Sshd::start(""));
     let agent = Agent::with_password("root");
     agent.prepare(&one.target()).await.unwrap();
     agent.prepare(&target("host2", two.port)).await.unwrap();
@@ -52,7 +52,7 @@ async fn a_lease_that_moved_to_a_known_machine_names_it() {
 
 #[tokio::test]
 async fn a_further_kind_of_host_key_is_no_change() {
-    let Some(mut sshd) = Sshd::prepared("", "", super::super::testing::free_port()) else { return };
+    let mut sshd = Sshd::prepared("", "", super::super::testing::free_port());
     std::fs::remove_file(sshd.path("host_key")).unwrap();
     make_host_key(&sshd.path("host_key"), "ecdsa");
     sshd.run();
@@ -69,7 +69,7 @@ async fn a_further_kind_of_host_key_is_no_change() {
 
 #[tokio::test]
 async fn a_server_with_rsa_alone_is_told_what_to_add() {
-    let Some(mut sshd) = Sshd::prepared("", "", super::super::testing::free_port()) else { return };
+    let mut sshd = Sshd::prepared("", "", super::super::testing::free_port());
     std::fs::remove_file(sshd.path("host_key")).unwrap();
     make_host_key(&sshd.path("host_key"), "rsa");
     sshd.run();

@@ -6,7 +6,7 @@ use crate::steps::access::testing::{Agent, PASSWORD, Sshd, make_host_key};
 
 #[tokio::test]
 async fn a_wrong_password_is_told_and_tried_once() {
-    let Some(sshd) = Sshd::start("") else { return };
+    let sshd = Sshd::start("");
     let agent = Agent::new(Some("[default]\npassword = \"Marked-wrong\"\n"));
     let failure = agent.refused(&sshd.target()).await;
     assert_eq!(failure.reason, "WrongPassword");
@@ -23,7 +23,7 @@ async fn a_wrong_password_is_told_and_tried_once() {
 
 #[tokio::test]
 async fn a_strict_server_is_not_asked_again() {
-    let Some(sshd) = Sshd::start("MaxAuthTries 2") else { return };
+    let sshd = Sshd::start("MaxAuthTries 2");
     let mut agent = Agent::new(Some("[default]\npassword = \"Marked-wrong\"\n"));
     agent.context.ssh_wait = std::time::Duration::from_secs(30);
     assert_eq!(agent.refused(&sshd.target()).await.reason, "WrongPassword");
@@ -32,7 +32,7 @@ async fn a_strict_server_is_not_asked_again() {
 
 #[tokio::test]
 async fn without_credentials_the_user_reads_where_to_put_them() {
-    let Some(sshd) = Sshd::start("") else { return };
+    let sshd = Sshd::start("");
     let failure = Agent::new(None).refused(&sshd.target()).await;
     assert_eq!(failure.reason, "NoCredentials");
     assert!(failure.fix.contains("agent.toml"), "{}", failure.fix);
@@ -45,7 +45,7 @@ async fn without_credentials_the_user_reads_where_to_put_them() {
 #[tokio::test]
 async fn credentials_that_others_may_read_are_not_used() {
     use std::os::unix::fs::PermissionsExt;
-    let Some(sshd) = Sshd::start("") else { return };
+    let sshd = Sshd::start("");
     let agent = Agent::with_password("root");
     let path = agent.state.path().join("credentials.toml");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
@@ -56,7 +56,7 @@ async fn credentials_that_others_may_read_are_not_used() {
 
 #[tokio::test]
 async fn a_private_key_does_as_well_as_a_password() {
-    let Some(sshd) = Sshd::start("PasswordAuthentication no") else { return };
+    let sshd = Sshd::start("PasswordAuthentication no");
     let agent = Agent::new(Some(""));
     let key = agent.state.path().join("ops_key");
     make_host_key(&key, "ecdsa");
@@ -74,7 +74,7 @@ async fn a_private_key_does_as_well_as_a_password() {
 
 #[tokio::test]
 async fn a_key_that_can_not_be_used_is_named_with_its_entry() {
-    let Some(sshd) = Sshd::start("") else { return };
+    let sshd = Sshd::start("");
     let agent = Agent::new(Some("[default]\nkey = \"/nonexistent/key\"\n"));
     let failure = agent.refused(&sshd.target()).await;
     assert_eq!(failure.reason, "CredentialsUnusable");
@@ -83,7 +83,7 @@ async fn a_key_that_can_not_be_used_is_named_with_its_entry() {
 
 #[tokio::test]
 async fn a_server_that_takes_no_passwords_is_told_apart_from_a_wrong_one() {
-    let Some(sshd) = Sshd::start("PasswordAuthentication no") else { return };
+    let sshd = Sshd::start("PasswordAuthentication no");
     let failure = Agent::with_password("root").refused(&sshd.target()).await;
     assert_eq!(failure.reason, "PasswordNotTaken");
     assert!(failure.message.contains("only: publickey"), "{failure}");
@@ -92,7 +92,7 @@ async fn a_server_that_takes_no_passwords_is_told_apart_from_a_wrong_one() {
 #[tokio::test]
 async fn questions_and_answers_do_where_plain_passwords_are_off() {
     let config = "UsePAM yes\nPasswordAuthentication no\nKbdInteractiveAuthentication yes";
-    let Some(sshd) = Sshd::start(config) else { return };
+    let sshd = Sshd::start(config);
     let agent = Agent::new(Some("[default]\npassword = \"Marked-wrong\"\n"));
     assert_eq!(agent.refused(&sshd.target()).await.reason, "WrongPassword");
     Agent::with_password("root").prepare(&sshd.target()).await.unwrap();
@@ -101,7 +101,7 @@ async fn questions_and_answers_do_where_plain_passwords_are_off() {
 
 #[tokio::test]
 async fn a_key_file_that_sshd_does_not_read_is_noticed() {
-    let Some(sshd) = Sshd::start("AuthorizedKeysFile /nonexistent/keys") else { return };
+    let sshd = Sshd::start("AuthorizedKeysFile /nonexistent/keys");
     let agent = Agent::with_password("root");
     let failure = agent.refused(&sshd.target()).await;
     assert_eq!(failure.reason, "KeyNotAccepted");
@@ -111,7 +111,7 @@ async fn a_key_file_that_sshd_does_not_read_is_noticed() {
 
 #[tokio::test]
 async fn a_home_without_room_is_told() {
-    let Some(sshd) = Sshd::start("") else { return };
+    let sshd = Sshd::start("");
     fs::remove_dir(sshd.path("root")).unwrap();
     let failure = Agent::with_password("root").refused(&sshd.target()).await;
     assert_eq!(failure.reason, "KeyNotInstalled");
@@ -120,7 +120,7 @@ async fn a_home_without_room_is_told() {
 
 #[tokio::test]
 async fn a_machine_that_still_boots_is_waited_for() {
-    let Some(sshd) = Sshd::start("UsePAM yes") else { return };
+    let sshd = Sshd::start("UsePAM yes");
     let nologin = sshd.path("run/nologin");
     fs::write(&nologin, "System is booting up.\n").unwrap();
     let agent = Agent::with_password("ops");
@@ -142,7 +142,7 @@ async fn a_machine_that_still_boots_is_waited_for() {
 
 #[tokio::test]
 async fn an_expired_password_is_told() {
-    let Some(sshd) = Sshd::start("") else { return };
+    let sshd = Sshd::start("");
     let shadow = fs::read_to_string(sshd.path("shadow")).unwrap();
     fs::write(sshd.path("shadow"), shadow.replace(":20000:", ":0:")).unwrap();
     let failure = Agent::with_password("root").refused(&sshd.target()).await;

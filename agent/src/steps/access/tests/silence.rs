@@ -35,7 +35,7 @@ async fn a_closed_port_is_waited_for_and_then_told() {
 #[tokio::test]
 async fn a_host_that_comes_up_later_is_reached() {
     let port = free_port();
-    let Some(mut sshd) = Sshd::prepared("", "", port) else { return };
+    let mut sshd = Sshd::prepared("", "", port);
     let mut agent = Agent::with_password("root");
     agent.context.ssh_wait = Duration::from_secs(30);
     let power_on = async {
@@ -57,7 +57,8 @@ async fn a_cancel_ends_the_waiting_at_once() {
         cancel.cancel();
     });
     assert_eq!(agent.refused(&target("host1", free_port())).await.reason, "Cancelled");
-    assert!(begun.elapsed() < Duration::from_secs(2));
+    // Far from the 600 s that it would have waited.
+    assert!(begun.elapsed() < Duration::from_secs(60));
 }
 
 #[tokio::test]

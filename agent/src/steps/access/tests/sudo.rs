@@ -7,7 +7,7 @@ use crate::steps::access::testing::{Agent, PASSWORD, Sshd};
 
 #[tokio::test]
 async fn sudo_without_a_password_is_found() {
-    let Some(sshd) = Sshd::start_with("", "ops ALL=(ALL) NOPASSWD: ALL\n") else { return };
+    let sshd = Sshd::start_with("", "ops ALL=(ALL) NOPASSWD: ALL\n");
     let access = Agent::with_password("ops").prepare(&sshd.target()).await.unwrap();
     assert!(matches!(access.become_root(), Become::Passwordless));
     assert!(access.become_password().is_none() && access.sudo_time().is_some());
@@ -16,7 +16,7 @@ async fn sudo_without_a_password_is_found() {
 
 #[tokio::test]
 async fn the_accounts_password_does_for_sudo() {
-    let Some(sshd) = Sshd::start("") else { return };
+    let sshd = Sshd::start("");
     let agent = Agent::with_password("ops");
     let access = agent.prepare(&sshd.target()).await.unwrap();
     assert_eq!(access.become_password().unwrap().expose_secret(), PASSWORD);
@@ -31,7 +31,7 @@ async fn the_accounts_password_does_for_sudo() {
 
 #[tokio::test]
 async fn a_wrong_or_missing_sudo_password_is_told() {
-    let Some(sshd) = Sshd::start("") else { return };
+    let sshd = Sshd::start("");
     let text = format!(
         "[default]\nuser = \"ops\"\npassword = '''{PASSWORD}'''\nsudo_password = \"Marked-no\"\n"
     );
@@ -47,7 +47,7 @@ async fn a_wrong_or_missing_sudo_password_is_told() {
 
 #[tokio::test]
 async fn an_account_that_may_not_is_told_apart() {
-    let Some(sshd) = Sshd::start_with("", "") else { return };
+    let sshd = Sshd::start_with("", "");
     let failure = Agent::with_password("ops").refused(&sshd.target()).await;
     assert_eq!(failure.reason, "SudoNotAllowed");
     assert!(failure.fix.contains("usermod"), "{failure}");
@@ -56,7 +56,7 @@ async fn an_account_that_may_not_is_told_apart() {
 #[tokio::test]
 async fn a_sudo_that_wants_a_terminal_is_told() {
     let rules = "Defaults requiretty\nops ALL=(ALL) NOPASSWD: ALL\n";
-    let Some(sshd) = Sshd::start_with("", rules) else { return };
+    let sshd = Sshd::start_with("", rules);
     let failure = Agent::with_password("ops").refused(&sshd.target()).await;
     assert_eq!(failure.reason, "SudoNeedsTty", "{failure}");
 }
