@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::get;
 use super::table::Table;
-use super::text::{age, cell, clean, field, took};
+use super::text::{age, clean, field, moment, took};
 use super::words;
 use crate::cluster::ObjectProblem;
 use crate::cluster::directory::EventRecord;
@@ -67,7 +67,7 @@ fn head(out: &mut String, p: &Provisioning, now: Timestamp) {
     };
     field(out, "Generation", &generation);
     if let Some(created) = meta.creation_timestamp {
-        field(out, "Created", &format!("{created} ({} ago)", age(created, now)));
+        field(out, "Created", &format!("{} ({} ago)", moment(created), age(created, now)));
     }
     if let Some(deleted) = meta.deletion_timestamp {
         let policy = p.spec.deletion_policy;
@@ -107,7 +107,9 @@ pub fn conditions(out: &mut String, conditions: &[bpa_common::api::Condition], n
         ]);
     }
     out.push_str(&table.render("  "));
-    for c in conditions.iter().filter(|c| !c.message.trim().is_empty()) {
+    let tells =
+        |message: &str| !message.trim().is_empty() && !message.starts_with("see condition ");
+    for c in conditions.iter().filter(|c| tells(&c.message)) {
         let mut lines = c.message.lines();
         let first = lines.next().unwrap_or_default();
         let _ = writeln!(out, "  {} ({}): {}", clean(&c.kind), clean(&c.reason), clean(first));
@@ -123,7 +125,7 @@ fn nodes(out: &mut String, p: &Provisioning) {
     }
     section(out, "Nodes:");
     let mut table =
-        Table::new(&["NAME", "ROLES", "HOST", "MAC", "ADDRESS", "FROM", "STATE", "MESSAGE"]);
+        Table::telling(&["NAME", "ROLES", "HOST", "MAC", "ADDRESS", "FROM", "STATE", "MESSAGE"]);
     for node in &p.status.nodes {
         table.row([
             node.name.clone(),
@@ -143,13 +145,6 @@ fn nodes(out: &mut String, p: &Provisioning) {
             out,
             "  Lost: {host} was ours and someone else has it now; it is never taken back"
         );
-    }
-    // What a cell had to shorten is told whole.
-    for node in p.status.nodes.iter().filter(|node| cell(&node.message) != clean(&node.message)) {
-        let _ = writeln!(out, "  {}:", clean(&node.name));
-        node.message.lines().for_each(|line| {
-            let _ = writeln!(out, "    {}", clean(line));
-        });
     }
 }
 
@@ -181,7 +176,7 @@ fn run(out: &mut String, run: &RunStatus, now: Timestamp) {
         return;
     }
     section(out, "Checks that did not pass:");
-    let mut table = Table::new(&["NODE", "CHECK", "STATUS", "WANTED", "FOUND", "WHAT TO DO"]);
+    let mut table = Table::telling(&["NODE", "CHECK", "STATUS", "WANTED", "FOUND", "WHAT TO DO"]);
     for check in bad {
         table.row([&check.node, &check.id, &check.status, &check.wanted, &check.found, &check.fix]);
     }
@@ -214,7 +209,7 @@ pub fn about(
         return;
     }
     section(out, "Events:");
-    let mut table = Table::new(&["LAST SEEN", "TYPE", "REASON", "COUNT", "MESSAGE"]);
+    let mut table = Table::telling(&["LAST SEEN", "TYPE", "REASON", "COUNT", "MESSAGE"]);
     for event in &ours[ours.len().saturating_sub(EVENTS)..] {
         table.row([
             age(event.last, now),
@@ -233,7 +228,7 @@ fn history(out: &mut String, p: &Provisioning, now: Timestamp) {
     }
     section(out, "History, newest first:");
     let mut table =
-        Table::new(&["ENDED", "KIND", "GENERATION", "OUTCOME", "TOOK", "RUN", "MESSAGE"]);
+        Table::telling(&["ENDED", "KIND", "GENERATION", "OUTCOME", "TOOK", "RUN", "MESSAGE"]);
     for entry in &p.status.history {
         let lasted = entry.started.zip(entry.finished).map(|(from, to)| took(from, to));
         table.row([

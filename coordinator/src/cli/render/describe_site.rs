@@ -13,7 +13,7 @@ use crate::cluster::directory::EventRecord;
 pub fn site(site: &Site, events: &[EventRecord], now: Timestamp) -> String {
     let (mut out, status) = (String::new(), &site.status);
     field(&mut out, "Name", &site.metadata.key().to_string());
-    field(&mut out, "Description", &site.spec.description);
+    told(&mut out, "Description", &site.spec.description);
     let approved = if site.spec.approved {
         "yes".to_owned()
     } else {
@@ -26,10 +26,12 @@ pub fn site(site: &Site, events: &[EventRecord], now: Timestamp) -> String {
     let seen = status.last_seen.map(|time| format!(", last seen {} ago", age(time, now)));
     let connected = if status.connected { "yes" } else { "no" };
     field(&mut out, "Connected", &format!("{connected}{}", seen.unwrap_or_default()));
-    field(&mut out, "Agent", &status.agent_version);
-    field(&mut out, "Fingerprint", &status.fingerprint);
-    field(&mut out, "SSH key", &status.ssh_public_key);
-    field(&mut out, "Clock", &format!("{} ms from ours", status.clock_skew_ms));
+    told(&mut out, "Agent", &status.agent_version);
+    told(&mut out, "Fingerprint", &status.fingerprint);
+    told(&mut out, "SSH key", &status.ssh_public_key);
+    if status.last_seen.is_some() {
+        field(&mut out, "Clock", &format!("{} ms from ours", status.clock_skew_ms));
+    }
     let newest = status.leases.newest.map(|time| format!(", newest {} ago", age(time, now)));
     let count = status.leases.count;
     field(&mut out, "Leases", &format!("{count}{}", newest.unwrap_or_default()));
@@ -54,6 +56,13 @@ pub fn site(site: &Site, events: &[EventRecord], now: Timestamp) -> String {
     out
 }
 
+/// A field that says nothing is left out.
+fn told(out: &mut String, name: &str, text: &str) {
+    if !text.is_empty() {
+        field(out, name, text);
+    }
+}
+
 /// Everything about a host that we read.
 pub fn host(record: &HostRecord, events: &[EventRecord], now: Timestamp) -> String {
     let (mut out, host) = (String::new(), &record.host);
@@ -75,7 +84,7 @@ pub fn host(record: &HostRecord, events: &[EventRecord], now: Timestamp) -> Stri
     field(&mut out, "Disks", &known(hardware.and_then(get::disks)));
     let labels: Vec<String> =
         host.metadata.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    field(&mut out, "Labels", &labels.join("\n"));
+    told(&mut out, "Labels", &labels.join("\n"));
     about(&mut out, "BareMetalHost", &host.metadata.key(), events, now);
     out
 }

@@ -50,6 +50,11 @@ pub fn field(out: &mut String, name: &str, text: &str) {
     }
 }
 
+/// A moment, to the second.
+pub fn moment(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 /// How long ago, in the largest unit that says enough: `12s`, `5m`, `3h`, `9d`.
 pub fn age(since: Timestamp, now: Timestamp) -> String {
     let seconds = now.as_second().saturating_sub(since.as_second()).max(0);

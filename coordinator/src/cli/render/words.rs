@@ -2,8 +2,8 @@
 
 use bpa_common::api::{ConditionStatus, Provisioning};
 
-/// What a condition of a Provisioning means when it holds, and when it does not.
-const CONDITIONS: [(&str, &str, &str); 11] = [
+/// What a condition of a Provisioning or a Site means when it holds, and when it does not.
+const CONDITIONS: [(&str, &str, &str); 16] = [
     ("Accepted", "the spec makes sense", "the spec can't be carried out"),
     ("HostsMatched", "every node has a host that meets its needs", "not every node has a host"),
     ("HostsClaimed", "the hosts are marked as ours", "the hosts are not all ours yet"),
@@ -15,6 +15,11 @@ const CONDITIONS: [(&str, &str, &str); 11] = [
     ("Installed", "the playbook has done its work", "the playbook has not done its work"),
     ("KubeconfigSaved", "the kubeconfig is here", "the kubeconfig is not here yet"),
     ("Ready", "the cluster is up and answers", "the cluster is not ready"),
+    ("Approved", "the site may take orders", "in quarantine: leases are taken, orders not given"),
+    ("Connected", "the agent is connected", "the agent is not connected"),
+    ("LeasesReadable", "the agent reads the DHCP leases", "leases can't be read at the site"),
+    ("ClockInStep", "the site's clock is right", "the site's clock is off"),
+    ("ResourcesEnough", "the site's host has room to work", "the site's host runs short"),
 ];
 
 /// A condition in words; unknown types speak for themselves.
@@ -76,7 +81,9 @@ pub fn message(provisioning: &Provisioning) -> String {
         .iter()
         .find(|c| c.kind != "Ready" && c.status != ConditionStatus::True && !c.message.is_empty());
     let ready = status.conditions.get("Ready").filter(|c| !c.message.is_empty());
-    ready.or(waiting).map(|c| c.message.clone()).unwrap_or_default()
+    // A `Ready` that does not hold only points at what it waits for.
+    let holds = ready.filter(|c| c.status == ConditionStatus::True);
+    holds.or(waiting).or(ready).map(|c| c.message.clone()).unwrap_or_default()
 }
 
 #[cfg(test)]
