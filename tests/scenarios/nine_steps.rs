@@ -70,6 +70,8 @@ fn roles_by_need_with_leases_of_isc() {
         "ns",
         "--server",
         "isc",
+        "--cpu",
+        "4",
         "--host-hw",
         "host1:cpu=20,memory=8Gi,disk=200Gi",
     ];
@@ -93,6 +95,8 @@ fn roles_by_both_with_leases_of_dnsmasq_and_a_sudo_password() {
         "--server",
         "dnsmasq",
         "--sudo",
+        "--cpu",
+        "4",
         "--host-label",
         "host2:rack=a",
     ];

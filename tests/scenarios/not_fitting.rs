@@ -5,7 +5,10 @@ use std::fs;
 use bpa_tests::site::{Options, Site};
 
 fn two_hosts() -> Options<'static> {
-    Options { lab: &["--hosts", "2", "--kind", "ns", "--server", "dnsmasq"], ..Options::default() }
+    Options {
+        lab: &["--hosts", "2", "--kind", "ns", "--server", "dnsmasq", "--cpu", "4"],
+        ..Options::default()
+    }
 }
 
 #[test]

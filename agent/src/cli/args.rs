@@ -9,6 +9,9 @@ use super::leases::LeasesArgs;
 use super::output::Output;
 use crate::config;
 
+/// What stands below the options of the command itself.
+const COMMON: &str = "Options of every command";
+
 /// Works at a site, beside its DHCP server: makes clusters of the hosts there.
 #[derive(Debug, Parser)]
 #[command(
@@ -17,7 +20,7 @@ use crate::config;
     arg_required_else_help = true,
     propagate_version = true,
     after_help = "Example, from nothing to a working agent:\n  \
-        bpa-agent join bpa1.…            # the line that `bpa-coordinator site add` printed\n  \
+        bpa-agent join -                 # and the line that `bpa-coordinator site add` printed\n  \
         bpa-agent doctor                 # is everything there?\n  \
         bpa-agent run\n\n\
         Exit codes: 0 done, 1 error, 2 usage, 3 not ready, 4 not found, 5 not possible now."
@@ -33,16 +36,16 @@ pub(super) struct Cli {
 #[derive(Clone, Debug, Args)]
 pub(super) struct Common {
     /// Configuration file
-    #[arg(long, global = true, env = "BPA_CONFIG", value_name = "FILE", default_value = config::DEFAULT_PATH)]
+    #[arg(long, global = true, env = "BPA_CONFIG", value_name = "FILE", default_value = config::DEFAULT_PATH, help_heading = COMMON)]
     pub config: PathBuf,
     /// Directory of keys, journal and runs; default: the one of the configuration
-    #[arg(long, global = true, env = "BPA_AGENT_STATE", value_name = "DIR")]
+    #[arg(long, global = true, env = "BPA_AGENT_STATE", value_name = "DIR", help_heading = COMMON)]
     pub state_dir: Option<PathBuf>,
     /// How results are printed
-    #[arg(long, short, global = true, value_enum, default_value_t = Output::Table)]
+    #[arg(long, short, global = true, value_enum, default_value_t = Output::Table, help_heading = COMMON)]
     pub output: Output,
     /// What is logged to standard error, e.g. `debug` or `info,bpa_agent::link=trace`
-    #[arg(long, global = true, value_name = "FILTER")]
+    #[arg(long, global = true, value_name = "FILTER", help_heading = COMMON)]
     pub log: Option<String>,
 }
 
@@ -52,7 +55,7 @@ pub(super) enum Command {
     #[command(after_help = super::run::HELP)]
     Run,
     /// Join a site with the line that `bpa-coordinator site add` printed
-    #[command(after_help = "Example:\n  bpa-agent join bpa1.…\n  \
+    #[command(after_help = "Example:\n  bpa-agent join -          # and paste the line\n  \
         ssh admin@coordinator bpa-coordinator site add north | bpa-agent join -\n\n\
         The line is a secret, good for one use. `-` reads it from standard input, so that it is \
         in no list of processes.")]
@@ -71,7 +74,7 @@ pub(super) enum Command {
     #[command(after_help = "Example:\n  bpa-agent doctor\n  bpa-agent doctor -o json\n\n\
         Exit code 0 when nothing failed (warnings may be there), 3 when something did.")]
     Doctor,
-    /// The site's SSH key and the host keys that are trusted; or forget one
+    /// The agent's key, the site's SSH key and the host keys that are trusted; or forget one
     Keys(KeysArgs),
     /// Own a running playbook (started by the agent)
     #[command(hide = true)]

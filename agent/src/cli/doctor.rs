@@ -8,6 +8,9 @@ use super::args::Common;
 use super::exit::{CliError, CliResult, Exit};
 use super::output::{columns, print};
 
+/// Longest line of what was found, characters: the table fits on a screen of 100.
+const WIDEST: usize = 76;
+
 /// How a check came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -52,10 +55,13 @@ pub(super) async fn doctor(common: &Common) -> CliResult {
 
 fn table(findings: &[Finding]) -> String {
     let mut rows = vec![["CHECK", "STATUS", "FOUND"].map(str::to_owned).to_vec()];
-    rows.extend(findings.iter().map(|f| {
-        let status = format!("{:?}", f.status).to_lowercase();
-        vec![f.id.to_owned(), status, f.found.clone()]
-    }));
+    for finding in findings {
+        let status = format!("{:?}", finding.status).to_lowercase();
+        let mut head = [finding.id.to_owned(), status];
+        for line in wrapped(&finding.found, WIDEST) {
+            rows.push(vec![std::mem::take(&mut head[0]), std::mem::take(&mut head[1]), line]);
+        }
+    }
     let mut text = columns(&rows);
     let todo: Vec<&Finding> = findings.iter().filter(|f| !f.fix.is_empty()).collect();
     if !todo.is_empty() {
@@ -65,6 +71,22 @@ fn table(findings: &[Finding]) -> String {
         }
     }
     text
+}
+
+/// Text in lines of at most so many characters, broken at blanks; a longer word stays whole.
+fn wrapped(text: &str, most: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().filter(|line| {
+            line.is_empty() || line.chars().count() + 1 + word.chars().count() <= most
+        });
+        match line {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) => line.extend([" ", word]),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -79,6 +101,9 @@ mod tests {
         ];
         let text = table(&findings);
         assert!(text.contains("CHECK   STATUS  FOUND"), "{text}");
+        let long = table(&[Finding::failed("x", "many words ".repeat(20), "")]);
+        assert!(long.lines().all(|line| line.chars().count() <= 100), "{long}");
+        assert!(!long.contains("to do"), "{long}");
         assert!(text.ends_with("to do:\n  disk: free some space\n"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! `bpa-agent keys`: the site's SSH key and the host keys that are trusted.
+//! `bpa-agent keys`: the agent's key, the site's SSH key and the host keys that are trusted.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use super::output::{Output, columns, print};
+use crate::link::SiteIdentity;
 use crate::steps::access::{Pin, Pins, PinsError, SiteKey, SiteKeyError};
 
 /// A change of meaning is a new number.
@@ -24,8 +25,10 @@ pub struct KeysArgs {
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum KeysCommand {
     /// The site's public key, and the host keys that are trusted
+    #[command(after_help = "Example:\n  bpa-agent keys list -o json")]
     List,
     /// Trust the key that this host shows next, whatever it is: after its OS was installed anew
+    #[command(after_help = "Example:\n  bpa-agent keys forget rack1-node7")]
     Forget {
         /// Name of the Metal3 host, or its uid
         host: String,
@@ -49,9 +52,19 @@ pub enum KeysError {
 #[serde(rename_all = "camelCase")]
 struct Report {
     schema: u32,
+    /// The key of the link, as the coordinator shows it when the site is approved. Null until the
+    /// agent has joined.
+    agent: Option<AgentLine>,
     /// Null until the agent has made it.
     site_key: Option<SiteKeyLine>,
     hosts: Vec<HostLine>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AgentLine {
+    site: String,
+    fingerprint: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -113,7 +126,11 @@ fn report(state_dir: &Path) -> Result<Report, KeysError> {
         fingerprint: key.fingerprint(),
     });
     let hosts = Pins::new(state_dir).all()?.into_iter().map(HostLine::of).collect();
-    Ok(Report { schema: SCHEMA, site_key, hosts })
+    // An identity that can't be read is told by `doctor`.
+    let agent = SiteIdentity::load(state_dir)
+        .ok()
+        .map(|identity| AgentLine { fingerprint: identity.fingerprint(), site: identity.site });
+    Ok(Report { schema: SCHEMA, agent, site_key, hosts })
 }
 
 impl HostLine {
@@ -125,10 +142,18 @@ impl HostLine {
 }
 
 fn table(report: &Report) -> String {
-    let mut text = match &report.site_key {
+    let mut text = match &report.agent {
+        Some(agent) => format!("Agent:    {} of site {}\n", agent.fingerprint, agent.site),
+        None => "Agent:    has not joined a site\n".to_owned(),
+    };
+    text.push_str(&match &report.site_key {
         Some(key) => format!("Site key: {}\n          {}\n\n", key.public, key.fingerprint),
         None => "Site key: none yet; the agent makes it when it starts\n\n".to_owned(),
-    };
+    });
+    if report.hosts.is_empty() {
+        text.push_str("No host key is trusted yet: no host has been reached.\n");
+        return text;
+    }
     let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
     let mut rows = vec![row(["HOST", "USER", "INSTALLATION", "HOST KEY"])];
     rows.extend(
@@ -172,7 +197,7 @@ mod tests {
     fn the_list_shows_the_public_key_and_no_private_one() {
         let dir = site();
         let text = table(&report(dir.path()).unwrap());
-        assert!(text.starts_with("Site key: none yet"), "{text}");
+        assert!(text.starts_with("Agent:    has not joined a site\nSite key: none yet"), "{text}");
         let key = SiteKey::load_or_create(dir.path(), "berlin").unwrap();
         let report = report(dir.path()).unwrap();
         let text = table(&report);

@@ -13,7 +13,7 @@ mod runs;
 mod status;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -85,13 +85,15 @@ impl Common {
         Ok(config)
     }
 
-    /// The state directory, also where there is no configuration yet.
+    /// The state directory, also where there is no configuration yet. A configuration that was
+    /// named must be there: what it says about the directory is not guessed.
     fn state_dir(&self) -> Result<PathBuf, CliError> {
+        let usual = self.config == Path::new(crate::config::DEFAULT_PATH);
         match (&self.state_dir, Config::load(&self.config)) {
             (Some(dir), _) => Ok(dir.clone()),
             (None, Ok(config)) => Ok(config.state_dir),
             (None, Err(ConfigError::Read { source, .. }))
-                if source.kind() == std::io::ErrorKind::NotFound =>
+                if usual && source.kind() == std::io::ErrorKind::NotFound =>
             {
                 Ok(crate::config::default_state_dir())
             }
@@ -110,10 +112,24 @@ mod tests {
     fn the_command_line_is_sound_and_every_command_shows_an_example() {
         let command = Cli::command();
         command.clone().debug_assert();
-        for sub in command.get_subcommands().filter(|c| !c.is_hide_set()) {
+        let mut waiting: Vec<clap::Command> = command.get_subcommands().cloned().collect();
+        while let Some(sub) = waiting.pop() {
+            if sub.is_hide_set() {
+                continue;
+            }
             let help = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.contains("Example"), "{}", sub.get_name());
+            waiting.extend(sub.get_subcommands().cloned());
         }
+    }
+
+    #[test]
+    fn a_configuration_that_was_named_must_be_there() {
+        let common = |args: &[&str]| Cli::parse_from(args.iter().copied()).common;
+        let named = common(&["bpa-agent", "runs", "--config", "/nowhere/agent.toml"]);
+        assert!(named.state_dir().unwrap_err().to_string().contains("/nowhere/agent.toml"));
+        let both = ["bpa-agent", "runs", "--config", "/nowhere/agent.toml", "--state-dir", "/s"];
+        assert_eq!(common(&both).state_dir().unwrap(), Path::new("/s"));
     }
 
     #[test]

@@ -38,7 +38,9 @@ pub struct SiteIdentity {
 /// Why there is no identity to connect with.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
-    #[error("this agent has not joined a site yet; run `bpa-agent join LINE` first")]
+    #[error(
+        "this agent has not joined a site yet; run `bpa-agent join -` first, with the line of `bpa-coordinator site add`"
+    )]
     NotJoined,
     #[error("can't {action} {}: {source}; run as the agent's user and check the directory", path.display())]
     Io { action: &'static str, path: PathBuf, source: io::Error },
@@ -223,7 +225,7 @@ mod tests {
     fn an_agent_that_has_not_joined_or_has_lost_its_key_says_so() {
         let dir = tempfile::tempdir().unwrap();
         let error = SiteIdentity::load(dir.path()).unwrap_err();
-        assert!(error.to_string().contains("run `bpa-agent join LINE`"), "{error}");
+        assert!(error.to_string().contains("run `bpa-agent join -`"), "{error}");
         identity(dir.path()).save(dir.path()).unwrap();
         fs::remove_file(dir.path().join("link/key.pem")).unwrap();
         let error = SiteIdentity::load(dir.path()).unwrap_err();

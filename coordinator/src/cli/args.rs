@@ -10,6 +10,9 @@ use super::output::Output;
 use super::plan::PlanArgs;
 use crate::cluster::kind::DEFAULT_NAMESPACE;
 
+/// What stands below the options of the command itself.
+const COMMON: &str = "Options of every command";
+
 /// Turns installed machines into Kubernetes clusters, one site at a time.
 #[derive(Debug, Parser)]
 #[command(
@@ -36,16 +39,16 @@ pub struct Cli {
 #[derive(Clone, Debug, Args)]
 pub struct Common {
     /// Directory of manifests (BareMetalHosts, HardwareData, Sites, Provisionings)
-    #[arg(long, global = true, env = "BPA_OBJECTS", value_name = "DIR", default_value = "objects")]
+    #[arg(long, global = true, env = "BPA_OBJECTS", value_name = "DIR", default_value = "objects", help_heading = COMMON)]
     pub objects: PathBuf,
     /// Directory of what the coordinator keeps: status, claims, kubeconfigs, keys (private)
-    #[arg(long, global = true, env = "BPA_STATE", value_name = "DIR", default_value = "state")]
+    #[arg(long, global = true, env = "BPA_STATE", value_name = "DIR", default_value = "state", help_heading = COMMON)]
     pub state: PathBuf,
     /// How results are printed
-    #[arg(long, short, global = true, value_enum, default_value_t = Output::Table)]
+    #[arg(long, short, global = true, value_enum, default_value_t = Output::Table, help_heading = COMMON)]
     pub output: Output,
     /// What is logged to standard error, e.g. `debug` or `info,bpa_coordinator::sites=trace`
-    #[arg(long, global = true, value_name = "FILTER")]
+    #[arg(long, global = true, value_name = "FILTER", help_heading = COMMON)]
     pub log: Option<String>,
 }
 
@@ -98,7 +101,10 @@ pub enum Command {
     )]
     Approve(ApproveArgs),
     /// Add, approve and look at sites
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  bpa-coordinator site add north\n  bpa-coordinator site approve north"
+    )]
     Site(SiteCommand),
 }
 
@@ -192,7 +198,7 @@ pub struct ApproveArgs {
 pub enum SiteCommand {
     /// Make the one-use line with which an agent joins
     #[command(
-        after_help = "Example:\n  bpa-coordinator site add north --advertise 192.0.2.10:7443\n\nThe line is printed once and kept nowhere. At the site: bpa-agent join LINE"
+        after_help = "Example:\n  bpa-coordinator site add north --advertise 192.0.2.10:7443\n  bpa-coordinator site add north | ssh root@bootstrap bpa-agent join -\n\nThe line is a secret, good for one use, printed once and kept nowhere. At the site, `bpa-agent join -`\nreads it from standard input."
     )]
     Add(SiteAddArgs),
     /// Let a site take orders

@@ -30,7 +30,10 @@ fn load(paths: &[PathBuf]) -> Result<Loaded, CliError> {
     let mut loaded = load_files(&named)?;
     if stdin {
         let mut input = String::new();
-        std::io::stdin().take(MAX_STDIN).read_to_string(&mut input).map_err(CliError::other)?;
+        std::io::stdin()
+            .take(MAX_STDIN)
+            .read_to_string(&mut input)
+            .map_err(|error| CliError::Other(format!("can't read standard input: {error}")))?;
         loaded.merge(load_text("standard input", &input));
     }
     Ok(loaded)

@@ -46,7 +46,14 @@ fn report(snapshot: &Snapshot) -> PlanReport {
         .iter()
         .map(|HostRecord { host, hardware }| (host, hardware.as_ref()))
         .collect();
+    let no_hosts = hosts.is_empty();
     let mut report = plan_all(&snapshot.provisionings, &hosts);
+    if no_hosts {
+        for plan in &mut report.provisionings {
+            let warning = "no BareMetalHost is in these files; name those with the hosts too";
+            plan.warnings.push(warning.to_owned());
+        }
+    }
     for problem in &snapshot.problems {
         match &problem.key {
             // A wish that can't be read is a wish that is refused.
@@ -89,6 +96,13 @@ mod tests {
             "{:?}",
             by_name("bad").problems
         );
+    }
+
+    #[test]
+    fn a_plan_without_hosts_says_so() {
+        let text = "apiVersion: bpa.akraino.org/v1alpha1\nkind: Provisioning\nmetadata: {name: p}\nspec: {masters: [{m: {cpu: 4}}]}\n";
+        let plans = of(text);
+        assert!(plans.provisionings[0].warnings[0].contains("no BareMetalHost"));
     }
 
     #[test]

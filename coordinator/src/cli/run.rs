@@ -23,6 +23,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// `run`.
 pub async fn run(common: &Common, args: &RunArgs) -> CliResult {
     let mut signals = Signals::listen()?;
+    make_objects_dir(common)?;
     let world = DirectoryWorld::open(&common.objects, &common.state, Role::Runner)?;
     let first = world.snapshot().await?;
     let vault = FileVault::open(&common.state).map_err(CliError::other)?;
@@ -85,6 +86,18 @@ impl Signals {
             _ = self.interrupt.recv() => {}
         }
     }
+}
+
+/// At the very first start the objects directory is made. Later a missing one is a fault (is it
+/// mounted?) that is told.
+fn make_objects_dir(common: &Common) -> Result<(), CliError> {
+    if common.state.exists() || common.objects.exists() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(&common.objects).map_err(|error| {
+        let path = common.objects.display();
+        CliError::Other(format!("can't make the directory of manifests {path}: {error}"))
+    })
 }
 
 fn advertise_path(state: &Path) -> PathBuf {
@@ -169,6 +182,23 @@ mod tests {
         let sites = vec![super::super::render::testing::site()];
         let text = say(&[], &Snapshot { sites, ..Snapshot::default() });
         assert!(!text.contains("site add"), "{text}");
+    }
+
+    #[test]
+    fn only_the_first_start_makes_the_objects_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let common = Common {
+            objects: dir.path().join("objects"),
+            state: dir.path().join("state"),
+            output: super::super::output::Output::Table,
+            log: None,
+        };
+        make_objects_dir(&common).unwrap();
+        assert!(common.objects.is_dir());
+        std::fs::remove_dir(&common.objects).unwrap();
+        std::fs::create_dir(&common.state).unwrap();
+        make_objects_dir(&common).unwrap();
+        assert!(!common.objects.exists());
     }
 
     #[test]

@@ -9,10 +9,11 @@ use super::args::{Common, GetArgs, NameArg, SiteAddArgs, SiteCommand};
 use super::exit::{CliError, CliResult, Exit};
 use super::lease_file::LeaseFile;
 use super::output::note;
+use super::render::text;
 use super::{find, lease_file, manifests, objects, run};
 use crate::cluster::kind::{Kind, ObjectId};
 use crate::cluster::{FileVault, World, files};
-use crate::sites::{Invitation, site_add};
+use crate::sites::{Invitation, SiteAddError, site_add};
 
 /// All of `site …`.
 pub async fn site(common: &Common, command: &SiteCommand) -> CliResult {
@@ -44,7 +45,13 @@ async fn add(common: &Common, args: &SiteAddArgs) -> CliResult {
     let line = tokio::task::spawn_blocking(move || site_add(&vault, &invitation, now))
         .await
         .map_err(CliError::other)?
-        .map_err(CliError::other)?;
+        .map_err(|error| match error {
+            SiteAddError::Name(_) | SiteAddError::Address(_) | SiteAddError::Ttl { .. } => {
+                CliError::Usage(error.to_string())
+            }
+            SiteAddError::Enrolled { .. } => CliError::Conflict(error.to_string()),
+            SiteAddError::Line(_) | SiteAddError::Store(_) => CliError::other(error),
+        })?;
     make_object(common, &args.namespace, &args.name).await?;
     let value = json!({
         "site": line.site,
@@ -53,10 +60,12 @@ async fn add(common: &Common, args: &SiteAddArgs) -> CliResult {
         "caFingerprint": line.ca_fingerprint,
         "replaces": line.replaces,
     });
-    common.output.show(&value, || format!("bpa-agent join {}\n", line.line.expose_secret()))?;
+    common.output.show(&value, || format!("{}\n", line.line.expose_secret()))?;
     note(&format!(
-        "Run this once on the bootstrap host of {}, before {}. It is shown only now.\nThe coordinator's fingerprint is {}.\nThen: bpa-coordinator site approve {}",
-        line.site, line.expires, line.ca_fingerprint, line.site
+        "This line is a secret, good for one use before {1}, and shown only now.\nOn the bootstrap host of {0}: run `bpa-agent join -` and give it the line on standard input.\nThe coordinator's fingerprint is {2}.\nThen: bpa-coordinator site approve {0}",
+        line.site,
+        text::moment(line.expires),
+        line.ca_fingerprint,
     ));
     if let Some(old) = &line.replaces {
         note(&format!("It replaces the enrolled key {old}."));

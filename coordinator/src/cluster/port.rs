@@ -71,8 +71,10 @@ pub struct ObjectEvent {
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
     #[error(
-        "{action} {path}: {source}; check that the directory exists and that this user may use it"
+        "there is no directory of manifests {path}; make it, or name another with --objects DIR or BPA_OBJECTS"
     )]
+    NoObjects { path: String },
+    #[error("can't {action} {path}: {source}; check that it exists and that this user may use it")]
     Io {
         action: &'static str,
         path: String,

@@ -226,7 +226,9 @@ fn ineligible(catalog: &Catalog, taken: &BTreeMap<HostId, String>) -> Vec<Inelig
     let mut lines = Vec::new();
     for offer in &catalog.offers {
         let host = offer.id.to_string();
-        if let Some(owner) = taken.get(&offer.id) {
+        // The mark that this very owner has set on the host says the same, and what to do.
+        let marked = |owner: &str| offer.ineligible.iter().any(|i| i.message.contains(owner));
+        if let Some(owner) = taken.get(&offer.id).filter(|owner| !marked(owner.as_str())) {
             lines.push(IneligibleReport {
                 host: host.clone(),
                 reason: "Assigned".to_owned(),

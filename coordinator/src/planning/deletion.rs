@@ -113,9 +113,10 @@ fn is_reset(draft: &mut Draft<'_>, current: Option<(RunId, Belief)>) -> bool {
         Belief::Ended(_) | Belief::Lost => {
             let run = draft.status.run.clone().unwrap_or_default();
             let message = format!(
-                "the reset did not succeed ({}): {}; set the annotation {RETRY} to a new value to try again. {}",
+                "the reset did not succeed ({}): {}; to try again: `bpa-coordinator retry {}` (annotation {RETRY}). {}",
                 run.state,
                 run.message,
+                draft.view.provisioning.metadata.name,
                 force_words()
             );
             draft.held(KIND, "ResetFailed", message);

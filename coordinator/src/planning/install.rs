@@ -154,27 +154,28 @@ fn matched(draft: &mut Draft<'_>) -> Result<(), Held> {
 
 fn unmatched(draft: &mut Draft<'_>) -> Held {
     let report = &draft.view.plan.report;
+    // The first line says it in short; a line each for what is wanted, why not, and what would do.
     let mut message = report.explanation.as_ref().map(|e| e.summary.clone()).unwrap_or_default();
     let explanation = report.explanation.as_ref();
     for miss in explanation.iter().flat_map(|e| &e.near_misses).take(5) {
         let short = miss.short_by.as_ref().map(|s| format!(", short by {s}")).unwrap_or_default();
         message.push_str(&format!(
-            "; {} for {}: {} wanted {}, found {}{short}",
+            "\n{} for {}: {} wanted {}, found {}{short}",
             miss.host, miss.slot, miss.requirement, miss.wanted, miss.found
         ));
     }
     for line in report.ineligible.iter().take(MOST_LINES) {
-        message.push_str(&format!("; {} {}", line.host, line.message));
+        message.push_str(&format!("\n{} {}", line.host, line.message));
     }
     if let Some(more) = report.ineligible.len().checked_sub(MOST_LINES + 1) {
-        message.push_str(&format!("; and {} more reasons against hosts", more + 1));
+        message.push_str(&format!("\nand {} more reasons against hosts", more + 1));
     }
     for remedy in explanation.iter().flat_map(|e| &e.remedies).take(2) {
-        message.push_str(&format!("; would fit: {}", remedy.message));
+        message.push_str(&format!("\nwould fit: {}", remedy.message));
     }
     for lost in &draft.status.lost_hosts {
         message.push_str(&format!(
-            "; {} was ours and is not taken back by itself, because its consumerRef was changed by someone",
+            "\n{} was ours and is not taken back by itself, because its consumerRef was changed by someone",
             lost.name
         ));
     }

@@ -151,9 +151,10 @@ fn conditions(draft: &mut Draft<'_>, run: &RunStatus, progress: &Progress, belie
         }
         Belief::Lost => {
             let message = format!(
-                "site {} took run {} and does not know it any more (its journal was replaced?); nothing is started on a guess: look at the hosts, then set the annotation {} to a new value to install again",
+                "site {} took run {} and does not know it any more (its journal was replaced?); nothing is started on a guess: look at the hosts, then install again with `bpa-coordinator retry {}` (annotation {})",
                 draft.status.site.as_deref().unwrap_or("?"),
                 run.id,
+                draft.view.provisioning.metadata.name,
                 super::words::RETRY
             );
             draft.held(condition::INSTALLED, "RunLost", message);

@@ -42,7 +42,7 @@ fn refuse<T>(
 /// The site that a certificate was issued to.
 pub(super) fn site_of(certificate: Option<&CertificateFacts>) -> Result<&SiteName, Refusal> {
     let Some(facts) = certificate else {
-        let reason = "no client certificate was shown; run `bpa-agent join LINE` first";
+        let reason = "no client certificate was shown; run `bpa-agent join -` first";
         return refuse(CloseCode::NoCertificate, None, reason);
     };
     match &facts.site {

@@ -48,12 +48,12 @@ pub enum SiteAddError {
     #[error(transparent)]
     Address(#[from] AddressError),
     #[error(
-        "a line of {} s is not possible: wanted {} s to {} days",
+        "a line that is good for {} s is not possible: wanted {} s to {} days",
         found.as_secs(), SHORTEST.as_secs(), LONGEST.as_secs() / 86_400
     )]
     Ttl { found: Duration },
     #[error(
-        "site {site} has joined already, with key {fingerprint}; if its disk was lost, make a line that replaces this key (--replace)"
+        "site {site} has joined already, with key {fingerprint}; if its disk was lost, make a line that replaces this key: `bpa-coordinator site add {site} --replace`"
     )]
     Enrolled { site: String, fingerprint: String },
     #[error(transparent)]

@@ -1,6 +1,7 @@
 """The command line of the lab: what can be asked, with examples."""
 
 import argparse
+import os
 
 from . import dhcp, faults
 
@@ -50,7 +51,8 @@ def _up(commands) -> None:
     up.add_argument("--client", choices=("dhclient", "udhcpc"), default="dhclient", help="DHCP client of ns hosts")
     up.add_argument("--sudo", action="store_true", help="log in as `ops` who may sudo with a password; no root login")
     up.add_argument("--password", help="of the login account (default: random)")
-    up.add_argument("--cpu", default="4", help="declared logical CPUs")
+    up.add_argument("--cpu", default=str(os.cpu_count() or 1),
+                    help="declared logical CPUs (default: as many as this machine has)")
     up.add_argument("--memory", default="8Gi", help="declared memory")
     up.add_argument("--disk", default="100Gi", help="declared disk")
     up.add_argument("--host-hw", action="append", default=[], metavar="HOST:cpu=2,memory=4Gi", help="for one host")

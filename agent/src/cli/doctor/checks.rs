@@ -25,7 +25,7 @@ const EARLIEST: i64 = 1_764_547_200;
 pub(super) async fn all(common: &Common) -> Vec<Finding> {
     let config = match common.load() {
         Ok(config) => config,
-        Err(error) => return vec![Finding::failed("config", error.to_string(), "write it first")],
+        Err(error) => return vec![Finding::failed("config", error.to_string(), "")],
     };
     let mut findings = vec![Finding::ok("config", common.config.display().to_string())];
     findings.push(state_dir(&config.state_dir));
@@ -80,8 +80,8 @@ fn journal(state_dir: &Path) -> Option<Finding> {
         return None;
     }
     Some(match Journal::open_read_only(state_dir).and_then(|j| j.runs(256)) {
-        Ok(runs) => Finding::ok("journal", format!("{} runs", runs.len())),
-        Err(error) => Finding::failed("journal", error.to_string(), "see the message"),
+        Ok(runs) => Finding::ok("journal", counted(runs.len(), "run", "runs")),
+        Err(error) => Finding::failed("journal", error.to_string(), ""),
     })
 }
 
@@ -98,8 +98,11 @@ fn credentials(config: &Config) -> Finding {
         Ok(found) if found.is_empty() => {
             Finding::warning("credentials", format!("{path} is empty"), "add entries")
         }
-        Ok(found) => Finding::ok("credentials", format!("{} entries in {path}", found.len())),
-        Err(error) => Finding::failed("credentials", error.to_string(), "see the message"),
+        Ok(found) => Finding::ok(
+            "credentials",
+            format!("{path}: {}", counted(found.len(), "entry", "entries")),
+        ),
+        Err(error) => Finding::failed("credentials", error.to_string(), ""),
     }
 }
 
@@ -169,11 +172,20 @@ async fn program(id: &'static str, path: &Path, argument: &str, fix: &str) -> Fi
     }
 }
 
+/// A number with its word.
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// Bytes as a person says them: whole MiB below 10 GiB, whole GiB above.
+fn size(bytes: u64) -> String {
+    if bytes < 10 * GIB { format!("{} MiB", bytes / MIB) } else { format!("{} GiB", bytes / GIB) }
+}
+
 fn resources(state_dir: &Path) -> Vec<Finding> {
     let host = host_report(if state_dir.exists() { state_dir } else { Path::new("/") });
-    let disk = format!("{} MiB of {} MiB left", host.disk_available / MIB, host.disk_total / MIB);
-    let memory =
-        format!("{} MiB of {} MiB left", host.memory_available / MIB, host.memory_total / MIB);
+    let disk = format!("{} of {} left", size(host.disk_available), size(host.disk_total));
+    let memory = format!("{} of {} left", size(host.memory_available), size(host.memory_total));
     let load = format!("load {:.2} on {} CPUs", f64::from(host.load_percent) / 100.0, host.cpus);
     let space = "logs and artifacts of old runs lie in `runs/` of the state directory";
     vec![
@@ -206,7 +218,7 @@ fn clock(now: i64) -> Finding {
 fn link(state_dir: &Path) -> Finding {
     let site = match SiteIdentity::load(state_dir) {
         Ok(identity) => identity.site,
-        Err(error) => return Finding::failed("link", error.to_string(), "see the message"),
+        Err(error) => return Finding::failed("link", error.to_string(), ""),
     };
     // Only the agent itself may open a session: a second one would look like a copied key.
     let free = !state_dir.join("agent.lock").exists()
@@ -243,6 +255,12 @@ mod tests {
         assert_eq!(finding.status, Grade::Failed);
         assert!(finding.found.contains("755") && finding.fix.contains("0700"));
         assert_eq!(state_dir(Path::new("/nowhere")).status, Grade::Failed);
+    }
+
+    #[test]
+    fn numbers_are_said_as_people_say_them() {
+        assert_eq!([counted(1, "run", "runs"), counted(0, "run", "runs")], ["1 run", "0 runs"]);
+        assert_eq!([size(300 * MIB), size(250 * GIB + MIB)], ["300 MiB", "250 GiB"]);
     }
 
     #[test]

@@ -2,18 +2,22 @@
 
 use std::fmt::Write as _;
 
-use bpa_common::api::{Approval, Provisioning, RunStatus};
+use bpa_common::api::{Approval, Condition, ConditionStatus, Provisioning, RunStatus};
 use jiff::Timestamp;
 
 use super::get;
 use super::table::Table;
-use super::text::{age, clean, field, moment, took};
+use super::text::{age, clean, clip, field, moment, took};
 use super::words;
 use crate::cluster::ObjectProblem;
 use crate::cluster::directory::EventRecord;
 
 /// Events that are shown, at most.
 const EVENTS: usize = 15;
+/// Longest message in the table of events and in that of past runs, characters: so wide that a
+/// line fits on a screen of 120. The message is told whole elsewhere.
+const SHORT: usize = 64;
+const SHORTER: usize = 36;
 /// Annotation by which a person approves a plan.
 pub const APPROVE: &str = "bpa.akraino.org/approve";
 /// Annotation by which a person asks to stop a run.
@@ -36,15 +40,9 @@ pub fn provisioning(
         field(&mut out, "Manifest", &format!("{}: {}", problem.place, problem.message));
         field(&mut out, "", "what it said before holds until this is corrected");
     }
-    if let Some(run) = p.status.run.as_ref().filter(|run| !run.message.is_empty()) {
-        let title = if run.reason.is_empty() { run.state.clone() } else { run.reason.clone() };
-        section(&mut out, &format!("What happened: {}", clean(&title)));
-        for line in run.message.lines() {
-            let _ = writeln!(out, "  {}", clean(line));
-        }
-    }
-    conditions(&mut out, &p.status.conditions.0, now);
-    nodes(&mut out, p);
+    let told = cause(&mut out, p);
+    conditions(&mut out, &p.status.conditions.0, &told, now);
+    nodes(&mut out, p, &told);
     if let Some(run) = &p.status.run {
         self::run(&mut out, run, now);
     }
@@ -52,6 +50,36 @@ pub fn provisioning(
     history(&mut out, p, now);
     next(&mut out, p);
     out
+}
+
+/// Why it is where it is, before everything else. Returns what was told, so that it is told once.
+fn cause(out: &mut String, p: &Provisioning) -> String {
+    let status = &p.status;
+    let (title, reason, text) = match &status.run {
+        Some(run) if !run.message.is_empty() => {
+            let reason = if run.reason.is_empty() { &run.state } else { &run.reason };
+            ("What happened", reason.as_str(), run.message.clone())
+        }
+        // What goes on is told below, with its steps.
+        Some(run) if is_active(run) => return String::new(),
+        _ => {
+            let ready = status.conditions.get("Ready");
+            let Some(ready) = ready.filter(|c| c.status != ConditionStatus::True) else {
+                return String::new();
+            };
+            let wrong = status.phase == "Invalid" || status.phase == "Failed";
+            let title = if wrong { "What is wrong" } else { "What it waits for" };
+            (title, ready.reason.as_str(), words::message(p))
+        }
+    };
+    if text.is_empty() {
+        return text;
+    }
+    section(out, &format!("{title}: {}", clean(reason)));
+    for line in text.lines() {
+        let _ = writeln!(out, "  {}", clean(line));
+    }
+    text
 }
 
 fn head(out: &mut String, p: &Provisioning, now: Timestamp) {
@@ -91,8 +119,8 @@ fn section(out: &mut String, title: &str) {
     let _ = writeln!(out, "\n{title}");
 }
 
-/// Conditions in words, and below them what each says.
-pub fn conditions(out: &mut String, conditions: &[bpa_common::api::Condition], now: Timestamp) {
+/// Conditions in words, and below them what those say that do not hold, unless it was `told`.
+pub fn conditions(out: &mut String, conditions: &[Condition], told: &str, now: Timestamp) {
     if conditions.is_empty() {
         return;
     }
@@ -107,10 +135,13 @@ pub fn conditions(out: &mut String, conditions: &[bpa_common::api::Condition], n
         ]);
     }
     out.push_str(&table.render("  "));
-    let tells =
-        |message: &str| !message.trim().is_empty() && !message.starts_with("see condition ");
-    for c in conditions.iter().filter(|c| tells(&c.message)) {
-        let mut lines = c.message.lines();
+    let open = |c: &&Condition| c.status != ConditionStatus::True && !c.message.trim().is_empty();
+    for c in conditions.iter().filter(open) {
+        let message = beyond(&c.message, told);
+        if message.is_empty() {
+            continue;
+        }
+        let mut lines = message.lines();
         let first = lines.next().unwrap_or_default();
         let _ = writeln!(out, "  {} ({}): {}", clean(&c.kind), clean(&c.reason), clean(first));
         for line in lines {
@@ -119,13 +150,24 @@ pub fn conditions(out: &mut String, conditions: &[bpa_common::api::Condition], n
     }
 }
 
-fn nodes(out: &mut String, p: &Provisioning) {
+/// What a message says that was not told already.
+fn beyond<'a>(message: &'a str, told: &str) -> &'a str {
+    if told.is_empty() {
+        return message;
+    }
+    match message.strip_prefix(told) {
+        Some(more) => more.trim_start_matches([';', ' ', '\n']),
+        None if told.starts_with(message.trim_end_matches('…')) => "",
+        None => message,
+    }
+}
+
+fn nodes(out: &mut String, p: &Provisioning, told: &str) {
     if p.status.nodes.is_empty() && p.status.lost_hosts.is_empty() {
         return;
     }
     section(out, "Nodes:");
-    let mut table =
-        Table::telling(&["NAME", "ROLES", "HOST", "MAC", "ADDRESS", "FROM", "STATE", "MESSAGE"]);
+    let mut table = Table::new(&["NAME", "ROLES", "HOST", "MAC", "ADDRESS", "FROM", "STATE"]);
     for node in &p.status.nodes {
         table.row([
             node.name.clone(),
@@ -135,7 +177,6 @@ fn nodes(out: &mut String, p: &Provisioning) {
             node.address.map(|address| address.to_string()).unwrap_or_default(),
             node.address_source.clone(),
             node.state.clone(),
-            node.message.clone(),
         ]);
     }
     out.push_str(&table.render("  "));
@@ -145,6 +186,15 @@ fn nodes(out: &mut String, p: &Provisioning) {
             out,
             "  Lost: {host} was ours and someone else has it now; it is never taken back"
         );
+    }
+    let says = |message: &str| !message.is_empty() && !told.contains(message);
+    for node in p.status.nodes.iter().filter(|node| says(&node.message)) {
+        let mut lines = node.message.lines();
+        let first = lines.next().unwrap_or_default();
+        let _ = writeln!(out, "  {}: {}", clean(&node.name), clean(first));
+        lines.for_each(|line| {
+            let _ = writeln!(out, "    {}", clean(line));
+        });
     }
 }
 
@@ -160,7 +210,11 @@ fn run(out: &mut String, run: &RunStatus, now: Timestamp) {
         let lasted = took(started, run.finished.unwrap_or(now));
         line(
             "Started",
-            &format!("{started}, {} {lasted}", if run.finished.is_some() { "took" } else { "for" }),
+            &format!(
+                "{}, {} {lasted}",
+                moment(started),
+                if run.finished.is_some() { "took" } else { "for" }
+            ),
         );
     }
     line("Phase", &run.phase);
@@ -216,7 +270,7 @@ pub fn about(
             get::kind_of_event(event).to_owned(),
             event.reason.clone(),
             event.count.to_string(),
-            event.message.clone(),
+            clip(&event.message, SHORT),
         ]);
     }
     out.push_str(&table.render("  "));
@@ -227,8 +281,7 @@ fn history(out: &mut String, p: &Provisioning, now: Timestamp) {
         return;
     }
     section(out, "History, newest first:");
-    let mut table =
-        Table::telling(&["ENDED", "KIND", "GENERATION", "OUTCOME", "TOOK", "RUN", "MESSAGE"]);
+    let mut table = Table::new(&["ENDED", "KIND", "GEN", "OUTCOME", "TOOK", "RUN", "MESSAGE"]);
     for entry in &p.status.history {
         let lasted = entry.started.zip(entry.finished).map(|(from, to)| took(from, to));
         table.row([
@@ -238,7 +291,7 @@ fn history(out: &mut String, p: &Provisioning, now: Timestamp) {
             entry.outcome.clone(),
             lasted.unwrap_or_default(),
             entry.run.clone(),
-            entry.message.clone(),
+            clip(&entry.message, SHORTER),
         ]);
     }
     out.push_str(&table.render("  "));
@@ -310,6 +363,14 @@ mod tests {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
         assert!(!text.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn what_was_told_is_not_told_again() {
+        assert_eq!(beyond("no lease; boot it", "no lease"), "boot it");
+        assert_eq!(beyond("no le…", "no lease"), "");
+        assert_eq!(beyond("no lease", "no address"), "no lease");
+        assert_eq!(beyond("no lease", ""), "no lease");
     }
 
     #[test]

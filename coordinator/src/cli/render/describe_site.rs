@@ -14,24 +14,37 @@ pub fn site(site: &Site, events: &[EventRecord], now: Timestamp) -> String {
     let (mut out, status) = (String::new(), &site.status);
     field(&mut out, "Name", &site.metadata.key().to_string());
     told(&mut out, "Description", &site.spec.description);
+    let joined = !status.fingerprint.is_empty();
     let approved = if site.spec.approved {
         "yes".to_owned()
+    } else if !joined {
+        "no".to_owned()
     } else {
         format!(
-            "no: compare the fingerprint with what bpa-agent shows, then bpa-coordinator site approve {}",
+            "no: compare the fingerprint with what `bpa-agent join` showed, then run: bpa-coordinator site approve {}",
             site.metadata.name
         )
     };
     field(&mut out, "Approved", &approved);
     let seen = status.last_seen.map(|time| format!(", last seen {} ago", age(time, now)));
     let connected = if status.connected { "yes" } else { "no" };
-    field(&mut out, "Connected", &format!("{connected}{}", seen.unwrap_or_default()));
-    told(&mut out, "Agent", &status.agent_version);
-    told(&mut out, "Fingerprint", &status.fingerprint);
-    told(&mut out, "SSH key", &status.ssh_public_key);
-    if status.last_seen.is_some() {
-        field(&mut out, "Clock", &format!("{} ms from ours", status.clock_skew_ms));
+    let seen = match seen {
+        None if !joined => format!(
+            ": no agent has joined; `bpa-coordinator site add {}` prints the line for it",
+            site.metadata.name
+        ),
+        seen => seen.unwrap_or_default(),
+    };
+    field(&mut out, "Connected", &format!("{connected}{seen}"));
+    if !joined {
+        conditions(&mut out, &status.conditions.0, "", now);
+        about(&mut out, "Site", &site.metadata.key(), events, now);
+        return out;
     }
+    field(&mut out, "Agent", &status.agent_version);
+    field(&mut out, "Fingerprint", &status.fingerprint);
+    told(&mut out, "SSH key", &status.ssh_public_key);
+    field(&mut out, "Clock", &format!("{} ms from ours", status.clock_skew_ms));
     let newest = status.leases.newest.map(|time| format!(", newest {} ago", age(time, now)));
     let count = status.leases.count;
     field(&mut out, "Leases", &format!("{count}{}", newest.unwrap_or_default()));
@@ -51,7 +64,7 @@ pub fn site(site: &Site, events: &[EventRecord], now: Timestamp) -> String {
         field(&mut out, "Bundle", &text);
         bundle.problems.iter().for_each(|problem| field(&mut out, "", &format!("! {problem}")));
     }
-    conditions(&mut out, &status.conditions.0, now);
+    conditions(&mut out, &status.conditions.0, "", now);
     about(&mut out, "Site", &site.metadata.key(), events, now);
     out
 }
@@ -75,7 +88,8 @@ pub fn host(record: &HostRecord, events: &[EventRecord], now: Timestamp) -> Stri
         field(&mut out, "Error", &format!("{}: {}", status.error_type, status.error_message));
     }
     field(&mut out, "Online", if host.spec.online { "yes" } else { "no" });
-    field(&mut out, "Used by", &get::used_by(record));
+    let used = Some(get::used_by(record)).filter(|who| !who.is_empty());
+    field(&mut out, "Used by", used.as_deref().unwrap_or("nobody"));
     field(&mut out, "MACs", &get::macs(record).join(", "));
     let hardware = get::hardware(record);
     let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
@@ -97,6 +111,10 @@ mod tests {
     #[test]
     fn sites_and_hosts_are_told_as_kept() {
         golden("describe-site.txt", &site(&testing::site(), &[], now()));
+        let mut invited = testing::site();
+        invited.status = Default::default();
+        let text = site(&invited, &[], now());
+        assert!(text.contains("no agent has joined") && !text.contains("Clock"), "{text}");
         golden("describe-host.txt", &host(&testing::host(), &[], now()));
     }
 }

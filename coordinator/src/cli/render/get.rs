@@ -5,7 +5,7 @@ use bpa_common::api::metal3::Hardware;
 use jiff::Timestamp;
 
 use super::table::Table;
-use super::text::{age_or_dash, bytes};
+use super::text::{age, age_or_dash, bytes};
 use super::words;
 use crate::cluster::directory::EventRecord;
 use crate::cluster::{HostRecord, ObjectProblem, Snapshot};
@@ -49,7 +49,7 @@ pub fn sites(snapshot: &Snapshot, now: Timestamp) -> Table {
             yes_no(site.spec.approved),
             site.status.leases.count.to_string(),
             bundles(site),
-            age_or_dash(site.status.last_seen, now),
+            site.status.last_seen.map_or_else(|| "never".to_owned(), |seen| age(seen, now)),
             site.status.agent_version.clone(),
             age_or_dash(site.metadata.creation_timestamp, now),
         ]);

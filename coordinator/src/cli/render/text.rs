@@ -38,6 +38,16 @@ pub fn cell(text: &str) -> String {
     short
 }
 
+/// As [`cell`], of at most so many characters.
+pub fn clip(text: &str, most: usize) -> String {
+    let whole = cell(text);
+    if whole.chars().count() <= most {
+        return whole;
+    }
+    let short: String = whole.chars().take(most).collect();
+    format!("{}…", short.trim_end_matches(['…', ' ']))
+}
+
 /// Lines of a text behind a first column: `Message:  first line` and the rest below it.
 pub fn field(out: &mut String, name: &str, text: &str) {
     const WIDTH: usize = 14;
@@ -117,6 +127,8 @@ mod tests {
         assert_eq!(cell("\n one \n"), "one");
         assert_eq!(cell(&"x".repeat(300)).chars().count(), CELL + 1);
         assert_eq!(cell(""), "");
+        assert_eq!(clip("one two\nthree", 4), "one…");
+        assert_eq!(clip("one", 4), "one");
     }
 
     #[test]
@@ -124,6 +136,8 @@ mod tests {
         let since = |seconds| age(at(0), at(seconds));
         assert_eq!([since(5), since(119), since(120)], ["5s", "119s", "2m"]);
         assert_eq!([since(7200), since(200_000)], ["2h", "2d"]);
+        let exact = Timestamp::from_millisecond(1_800_000_000_123).unwrap();
+        assert_eq!(moment(exact), "2027-01-15T08:00:00Z");
         assert_eq!(age(at(10), at(0)), "0s", "a clock that went back");
         let lasted = |ms| took(at(0), Timestamp::from_millisecond(ms).unwrap());
         assert_eq!([lasted(3450), lasted(125_000), lasted(3_725_000)], ["3.4s", "2m05s", "1h02m"]);

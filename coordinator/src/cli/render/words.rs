@@ -83,7 +83,9 @@ pub fn message(provisioning: &Provisioning) -> String {
     let ready = status.conditions.get("Ready").filter(|c| !c.message.is_empty());
     // A `Ready` that does not hold only points at what it waits for.
     let holds = ready.filter(|c| c.status == ConditionStatus::True);
-    holds.or(waiting).or(ready).map(|c| c.message.clone()).unwrap_or_default()
+    // While it goes, the conditions of the install are of the past.
+    let ready_first = if provisioning.metadata.is_deleting() { ready } else { holds };
+    ready_first.or(waiting).or(ready).map(|c| c.message.clone()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -202,10 +202,10 @@ pub fn list(root: &Path) -> Result<BTreeMap<String, PathBuf>, WorldError> {
 }
 
 fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, WorldError> {
-    let problem = |source| WorldError::Io {
-        action: "read the objects directory",
-        path: dir.display().to_string(),
-        source,
+    let path = dir.display().to_string();
+    let problem = |source: io::Error| match source.kind() {
+        io::ErrorKind::NotFound => WorldError::NoObjects { path: path.clone() },
+        _ => WorldError::Io { action: "read the objects directory", path: path.clone(), source },
     };
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).map_err(problem)? {

@@ -39,7 +39,7 @@ fn a_missing_directory_is_an_error_and_not_an_empty_world() {
     let dir = tempfile::tempdir().unwrap();
     let mut scanner = Scanner::new(dir.path().join("gone"), Duration::ZERO);
     let error = scanner.scan(SystemTime::now()).unwrap_err().to_string();
-    assert!(error.contains("gone") && error.contains("check that the directory exists"), "{error}");
+    assert!(error.contains("gone") && error.contains("--objects DIR"), "{error}");
 }
 
 #[test]
