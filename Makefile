@@ -32,8 +32,8 @@ unit: ## the tests beside the code, with no lab (as root: some start an sshd)
 scenarios: setup build ## the end-to-end scenarios in the lab
 	cargo test --workspace --locked --test scenarios -- --test-threads=4
 
-lab: setup ## leave a site of three booted hosts up to play with (make lab-down ends it)
-	@$(LAB) up --hosts 3 --kind node --server kea
+lab: setup ## a site up to play with: hosts, a coordinator and an agent (make lab-down ends it)
+	@tests/lab/try
 
 lab-down: ## remove every trace of every lab
 	@$(LAB) down --all

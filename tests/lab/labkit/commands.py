@@ -55,7 +55,8 @@ def _up(arguments: Namespace) -> None:
         return
     _print_table(lab)
     print(f"\nlab {lab.name} is up after {time.monotonic() - started:.1f} s. Next: `lab exec {lab.name} boot -- CMD`, "
-          f"`lab manifests {lab.name}`, `lab down {lab.name}`")
+          f"`lab manifests {lab.name}`, `lab down {lab.name}`; "
+          "with a coordinator and an agent in it: tests/lab/try")
 
 
 def _down(arguments: Namespace) -> None:
