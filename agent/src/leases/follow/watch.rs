@@ -3,10 +3,12 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -16,7 +18,22 @@ use tokio::sync::Notify;
 pub struct Watch {
     /// None where the system has no watches left: then only the poll looks.
     watcher: Option<RecommendedWatcher>,
-    folders: HashMap<PathBuf, Option<(u64, u64)>>,
+    folders: HashMap<PathBuf, Option<Identity>>,
+}
+
+/// Tells a folder from one that replaced it. File systems give a new folder the inode number of
+/// the one that went, so the time of birth is part of it (where the file system has one).
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    born: Option<SystemTime>,
+}
+
+impl Identity {
+    fn of(meta: &Metadata) -> Self {
+        Self { device: meta.dev(), inode: meta.ino(), born: meta.created().ok() }
+    }
 }
 
 impl Watch {
@@ -44,7 +61,7 @@ impl Watch {
     pub fn refresh(&mut self) {
         let Some(watcher) = &mut self.watcher else { return };
         for (folder, watched) in &mut self.folders {
-            let now = std::fs::metadata(folder).ok().map(|meta| (meta.dev(), meta.ino()));
+            let now = std::fs::metadata(folder).ok().map(|meta| Identity::of(&meta));
             if now == *watched {
                 continue;
             }
