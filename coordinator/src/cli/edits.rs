@@ -7,6 +7,8 @@ use serde_json::json;
 use super::args::{ApproveArgs, Common, NameArg};
 use super::exit::{CliError, CliResult, Exit};
 use super::find;
+use super::output::note;
+use super::render::cause;
 use super::render::describe::{APPROVE, CANCEL, RETRY, is_active};
 use crate::cluster::World;
 use crate::cluster::directory::DirectoryWorld;
@@ -32,6 +34,10 @@ pub async fn cancel(common: &Common, args: &NameArg) -> CliResult {
         )));
     };
     annotate(&world, &p, CANCEL, &run.id).await?;
+    let sites = world.snapshot().await?.sites;
+    if cause::silence(&p, &sites, Timestamp::now()).is_some() {
+        note("the site is not connected: it hears of this when it is back");
+    }
     let result =
         json!({"name": p.metadata.key().to_string(), "run": run.id, "result": "cancel requested"});
     common.output.show(&result, || {

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use bpa_common::api::{ObjectKey, Provisioning};
+use bpa_common::api::{DeletionPolicy, ObjectKey, Provisioning};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -15,8 +15,8 @@ use super::render::describe::FORCE_DELETE;
 use super::render::{get, text};
 use super::{find, plan_text};
 use crate::cluster::directory::{DirectoryWorld, Loaded, Place, load_files, load_text};
-use crate::cluster::files;
 use crate::cluster::kind::{Kind, ObjectId};
+use crate::cluster::{World, files};
 use crate::matching;
 
 /// Most that is read from standard input, bytes.
@@ -196,6 +196,7 @@ pub async fn delete(common: &Common, args: &DeleteArgs) -> CliResult {
             ids
         }
     };
+    let before = world.snapshot().await?;
     let mut paths = Vec::new();
     for id in &ids {
         match file_to_remove(&world, id).await {
@@ -210,8 +211,26 @@ pub async fn delete(common: &Common, args: &DeleteArgs) -> CliResult {
             CliError::Other(format!("can't remove {}: {error}", path.display()))
         })?;
     }
+    for p in before.provisionings.iter().filter(|p| !p.status.nodes.is_empty()) {
+        if ids.contains(&ObjectId::new(Kind::Provisioning, p.metadata.key())) {
+            note(&farewell(p));
+        }
+    }
     let results: Vec<_> = ids.into_iter().map(|id| (id, "deleted")).collect();
     show_results(common, &results)
+}
+
+/// What becomes of a cluster whose manifest was taken away.
+fn farewell(p: &Provisioning) -> String {
+    let (key, name) = (p.metadata.key(), &p.metadata.name);
+    match p.spec.deletion_policy {
+        DeletionPolicy::Reset => format!(
+            "the hosts of {key} are reset and then free; follow it with: bpa-coordinator watch {name}"
+        ),
+        DeletionPolicy::Retain => format!(
+            "the cluster {key} stays as it is, kubeconfig included (deletionPolicy: Retain); its hosts are free for others"
+        ),
+    }
 }
 
 /// Marks a Provisioning so that its deletion does not wait for a reset.

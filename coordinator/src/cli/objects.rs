@@ -136,7 +136,7 @@ pub async fn describe(common: &Common, args: &DescribeArgs) -> CliResult {
         Kind::Provisioning => {
             let found = find::pick(kind, &snapshot.provisionings, |p| &p.metadata, name);
             let p = found.map_err(|error| or_problem(error, &snapshot, kind, name))?;
-            describe::provisioning(p, &events, &snapshot.problems, now)
+            describe::provisioning(p, &events, &snapshot.problems, &snapshot.sites, now)
         }
         Kind::Site => {
             let found = find::pick(kind, &snapshot.sites, |site| &site.metadata, name);

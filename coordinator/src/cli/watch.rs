@@ -10,12 +10,13 @@ use tokio::time::Instant;
 
 use super::args::{Common, WatchArgs};
 use super::exit::{CliError, CliResult, Exit};
+use super::find;
 use super::output::{Output, note, print};
 use super::render::live::{self, End};
-use super::render::{text, words};
-use super::{edits, find};
+use super::render::{cause, text, words};
 use crate::cluster::World;
 use crate::cluster::directory::running;
+use crate::cluster::kind::Kind;
 
 /// How often to look when nothing was told: times on the screen go on.
 const REDRAW: Duration = Duration::from_millis(500);
@@ -28,6 +29,7 @@ pub async fn watch(common: &Common, args: &WatchArgs) -> CliResult {
     let deadline = args.timeout.map(|timeout| Instant::now() + timeout);
     let mut last: Option<Provisioning> = None;
     let mut wanted = args.name.clone();
+    let mut silent = false;
     if !running(&common.state) {
         note(
             "no coordinator runs on this state directory: nothing changes until bpa-coordinator run",
@@ -35,10 +37,20 @@ pub async fn watch(common: &Common, args: &WatchArgs) -> CliResult {
     }
     loop {
         changes.mark_unchanged();
-        match edits::provisioning(&world, &wanted).await {
+        let snapshot = world.snapshot().await?;
+        let found =
+            find::pick(Kind::Provisioning, &snapshot.provisionings, |p| &p.metadata, &wanted);
+        match found.cloned() {
             Ok(p) => {
+                let silence = cause::silence(&p, &snapshot.sites, Timestamp::now()).is_some();
                 // A name that was unique at the first look may not stay so.
                 wanted = p.metadata.key().to_string();
+                if silence && !silent {
+                    view.say("the site is not connected: what it told last is shown; the run goes on there");
+                } else if silent && !silence {
+                    view.say("the site is connected again");
+                }
+                silent = silence;
                 view.show(last.as_ref(), &p)?;
                 if let Some(end) = live::end(&p) {
                     view.finish(&p)?;
@@ -100,6 +112,14 @@ impl View {
         }
     }
 
+    /// A word beside the story, for people.
+    fn say(&self, text: &str) {
+        match self {
+            Self::Screen(screen) => drop(screen.all.println(text)),
+            Self::Plain | Self::Json => note(text),
+        }
+    }
+
     /// The last words stay on the screen.
     fn finish(&mut self, p: &Provisioning) -> Result<(), CliError> {
         if let Self::Json = self {
@@ -117,7 +137,11 @@ impl View {
             _ => {
                 let message = words::message(p);
                 let mut lines: Vec<String> = message.lines().map(text::clean).collect();
-                lines.push(format!("more: bpa-coordinator describe {}", p.metadata.name));
+                let name = &p.metadata.name;
+                lines.push(format!("more: bpa-coordinator describe {name}"));
+                if p.status.run.is_some() {
+                    lines.push(format!("to try again: bpa-coordinator retry {name}"));
+                }
                 print(&(lines.join("\n") + "\n"))
             }
         }

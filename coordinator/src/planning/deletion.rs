@@ -229,7 +229,10 @@ fn release(draft: &mut Draft<'_>) {
         return;
     }
     let missing = claims::not_ours(view, &draft.status.nodes);
-    let mut message = format!("{} hosts are being released", ours.len());
+    let mut message = match ours.len() {
+        1 => "1 host is being released".to_owned(),
+        count => format!("{count} hosts are being released"),
+    };
     if !missing.is_empty() {
         message.push_str(&format!("; left alone: {}", missing.join("; ")));
     }

@@ -49,7 +49,9 @@ fn accepted(draft: &mut Draft<'_>) -> Result<Accepted, Held> {
         );
         return Err(draft.held(KIND, "ClusterNameTaken", message));
     }
-    let mut message = format!("cluster {} with {} nodes", accepted.cluster, accepted.slots.len());
+    let count = accepted.slots.len();
+    let word = if count == 1 { "node" } else { "nodes" };
+    let mut message = format!("cluster {} with {count} {word}", accepted.cluster);
     if view.provisioning.spec.os.is_some() {
         message.push_str("; spec.os is not carried out yet: hosts must have Linux installed");
     }

@@ -104,12 +104,12 @@ fn bundle(
     let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let found = match &draft.view.provisioning.spec.bundle {
         Some(wanted) => view.bundles.iter().find(|b| b.name == *wanted).ok_or(format!(
-            "bundle `{wanted}` is not at site {site} (there: {there}); import it with `bpa-agent bundle import`, or correct spec.bundle"
+            "bundle `{wanted}` is not at site {site} (there: {there}); name it in agent.toml there and restart bpa-agent, or correct spec.bundle"
         )),
         None => match view.bundles.as_slice() {
             [only] => Ok(only),
             [] => Err(format!(
-                "site {site} has no bundle; put one into the agent's bundle directory (`bpa-agent bundle import`)"
+                "site {site} has no bundle; add a [[bundle]] to agent.toml there and restart bpa-agent"
             )),
             _ => Err(format!("site {site} has several bundles ({there}); name one in spec.bundle")),
         },
@@ -135,7 +135,7 @@ fn bundle(
                     .any(|v| v.trim_start_matches('v') == version) =>
         {
             let message = format!(
-                "Kubernetes {version} is wanted, but bundle `{}` at site {site} has {}; choose one of these in spec.kubernetes.version, or import another bundle",
+                "Kubernetes {version} is wanted, but bundle `{}` at site {site} has {}; choose one of these in spec.kubernetes.version, or give the site another bundle",
                 bundle.name,
                 bundle.kubernetes_versions.join(", ")
             );

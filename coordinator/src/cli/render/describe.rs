@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use bpa_common::api::{Approval, Condition, ConditionStatus, Provisioning, RunStatus};
+use bpa_common::api::{Approval, Condition, ConditionStatus, Provisioning, RunStatus, Site};
 use jiff::Timestamp;
 
+use super::cause::{self, beyond};
 use super::get;
 use super::table::Table;
 use super::text::{age, clean, clip, field, moment, took};
@@ -32,15 +33,19 @@ pub fn provisioning(
     p: &Provisioning,
     events: &[EventRecord],
     problems: &[ObjectProblem],
+    sites: &[Site],
     now: Timestamp,
 ) -> String {
     let mut out = String::new();
     head(&mut out, p, now);
+    if let Some(silence) = cause::silence(p, sites, now) {
+        field(&mut out, "", &silence);
+    }
     for problem in problems.iter().filter(|problem| problem.key == Some(p.metadata.key())) {
         field(&mut out, "Manifest", &format!("{}: {}", problem.place, problem.message));
         field(&mut out, "", "what it said before holds until this is corrected");
     }
-    let told = cause(&mut out, p);
+    let told = cause::told(&mut out, p);
     conditions(&mut out, &p.status.conditions.0, &told, now);
     nodes(&mut out, p, &told);
     if let Some(run) = &p.status.run {
@@ -50,36 +55,6 @@ pub fn provisioning(
     history(&mut out, p, now);
     next(&mut out, p);
     out
-}
-
-/// Why it is where it is, before everything else. Returns what was told, so that it is told once.
-fn cause(out: &mut String, p: &Provisioning) -> String {
-    let status = &p.status;
-    let (title, reason, text) = match &status.run {
-        Some(run) if !run.message.is_empty() => {
-            let reason = if run.reason.is_empty() { &run.state } else { &run.reason };
-            ("What happened", reason.as_str(), run.message.clone())
-        }
-        // What goes on is told below, with its steps.
-        Some(run) if is_active(run) => return String::new(),
-        _ => {
-            let ready = status.conditions.get("Ready");
-            let Some(ready) = ready.filter(|c| c.status != ConditionStatus::True) else {
-                return String::new();
-            };
-            let wrong = status.phase == "Invalid" || status.phase == "Failed";
-            let title = if wrong { "What is wrong" } else { "What it waits for" };
-            (title, ready.reason.as_str(), words::message(p))
-        }
-    };
-    if text.is_empty() {
-        return text;
-    }
-    section(out, &format!("{title}: {}", clean(reason)));
-    for line in text.lines() {
-        let _ = writeln!(out, "  {}", clean(line));
-    }
-    text
 }
 
 fn head(out: &mut String, p: &Provisioning, now: Timestamp) {
@@ -115,7 +90,7 @@ fn head(out: &mut String, p: &Provisioning, now: Timestamp) {
     }
 }
 
-fn section(out: &mut String, title: &str) {
+pub(super) fn section(out: &mut String, title: &str) {
     let _ = writeln!(out, "\n{title}");
 }
 
@@ -147,18 +122,6 @@ pub fn conditions(out: &mut String, conditions: &[Condition], told: &str, now: T
         for line in lines {
             let _ = writeln!(out, "    {}", clean(line));
         }
-    }
-}
-
-/// What a message says that was not told already.
-fn beyond<'a>(message: &'a str, told: &str) -> &'a str {
-    if told.is_empty() {
-        return message;
-    }
-    match message.strip_prefix(told) {
-        Some(more) => more.trim_start_matches([';', ' ', '\n']),
-        None if told.starts_with(message.trim_end_matches('…')) => "",
-        None => message,
     }
 }
 
@@ -344,7 +307,7 @@ mod tests {
     use super::*;
 
     fn told(p: &Provisioning) -> String {
-        provisioning(p, &testing::events(), &[], now())
+        provisioning(p, &testing::events(), &[], &[testing::site()], now())
     }
 
     #[test]
@@ -366,14 +329,6 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_is_not_told_again() {
-        assert_eq!(beyond("no lease; boot it", "no lease"), "boot it");
-        assert_eq!(beyond("no le…", "no lease"), "");
-        assert_eq!(beyond("no lease", "no address"), "no lease");
-        assert_eq!(beyond("no lease", ""), "no lease");
-    }
-
-    #[test]
     fn a_plan_that_waits_shows_the_command_that_approves_it() {
         let mut p = testing::installing();
         p.spec.approval = Approval::Manual;
@@ -391,7 +346,7 @@ mod tests {
             key: Some(p.metadata.key()),
             message: "spec.masters: wrong".to_owned(),
         };
-        let text = provisioning(&p, &[], &[problem], now());
+        let text = provisioning(&p, &[], &[problem], &[], now());
         assert!(text.contains("edge.yaml, document 1: spec.masters: wrong"), "{text}");
     }
 }

@@ -3,6 +3,7 @@
 //! Everything that came from outside (names, messages, log lines) passes `text::clean` or
 //! `text::cell` before a terminal sees it.
 
+pub mod cause;
 pub mod describe;
 pub mod describe_site;
 pub mod get;

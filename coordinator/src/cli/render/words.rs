@@ -70,7 +70,9 @@ pub fn phase(provisioning: &Provisioning) -> String {
 pub fn message(provisioning: &Provisioning) -> String {
     let status = &provisioning.status;
     if status.phase.is_empty() {
-        return "no coordinator has looked at it yet".to_owned();
+        // At the very end of a deletion the status is gone before the object is.
+        let gone = provisioning.metadata.is_deleting();
+        return if gone { "" } else { "no coordinator has looked at it yet" }.to_owned();
     }
     let failed = matches!(status.phase.as_str(), "Failed" | "Cancelled");
     if let Some(run) = status.run.as_ref().filter(|run| failed && !run.message.is_empty()) {
