@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bpa_common::wire::v1::{EventBody, NodeState};
+use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -75,23 +76,28 @@ async fn one(
     access
 }
 
-/// Makes sure that each machine is the one that was ordered.
+/// Makes sure that each machine is the one that was ordered: all are asked side by side.
 ///
 /// # Errors
-/// The first that is not.
+/// The first that is not, in the order of the hands.
 pub(super) async fn verify_all(hands: &[Access], teller: &Teller) -> Result<(), StepFailure> {
-    let mut first = None;
-    for access in hands {
-        let target = access.target();
-        match verify::verify(access, target).await {
-            Ok(()) => teller.tell(node(target, NodeState::Verified, String::new())),
-            Err(failure) => {
-                teller.tell(node(target, NodeState::Failed, failure.message.clone()));
-                first.get_or_insert(failure);
+    let turns = Semaphore::new(AT_A_TIME);
+    let answers = hands.iter().map(|access| {
+        let turns = &turns;
+        async move {
+            let _turn = turns.acquire().await;
+            let target = access.target();
+            let answer = verify::verify(access, target).await;
+            match &answer {
+                Ok(()) => teller.tell(node(target, NodeState::Verified, String::new())),
+                Err(failure) => {
+                    teller.tell(node(target, NodeState::Failed, failure.message.clone()));
+                }
             }
+            answer
         }
-    }
-    first.map_or(Ok(()), Err)
+    });
+    join_all(answers).await.into_iter().collect()
 }
 
 fn node(target: &NodeTarget, state: NodeState, message: String) -> EventBody {
