@@ -38,8 +38,8 @@ lab: setup ## a site up to play with: hosts, a coordinator and an agent (make la
 lab-down: ## remove every trace of every lab
 	@$(LAB) down --all
 
-bench: setup build ## speed, measured beside peers
-	cargo bench --workspace --locked
+bench: setup ## speed, measured beside peers (docs/speed.md); builds its own binaries
+	@trap 'code=$$?; $(LAB) down b-run >/dev/null 2>&1; exit $$code' EXIT; cargo bench --workspace --locked
 
 clean: lab-down ## remove labs and build output (the cache of built parts stays)
 	cargo clean
