@@ -261,7 +261,12 @@ vars = {{ files_repo = "{files}" }}
     /// was not asked for.
     pub fn wait_phase(&self, name: &str, phases: &[&str], seconds: u64) -> Value {
         let last = until(&format!("{name} to be {phases:?}"), seconds, || {
-            let status = self.status(name)?;
+            let object = self.get("provisionings", name)?;
+            let status = object["status"].clone();
+            let asked = &object["metadata"]["annotations"]["bpa.akraino.org/retry"];
+            if !asked.is_null() && *asked != status["handledRetry"] {
+                return Err(format!("the retry was not looked at yet: {status}"));
+            }
             let phase = status["phase"].as_str().unwrap_or_default();
             let stop = ["Failed", "Invalid", "Cancelled"].contains(&phase);
             if phases.contains(&phase) || stop { Ok(status) } else { Err(status.to_string()) }

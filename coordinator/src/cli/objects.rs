@@ -10,7 +10,7 @@ use super::find;
 use super::output::{Output, list, note, print};
 use super::render::table::Table;
 use super::render::{describe, describe_site, get};
-use crate::cluster::directory::DirectoryWorld;
+use crate::cluster::directory::{DirectoryWorld, running};
 use crate::cluster::kind::{Kind, ObjectId};
 use crate::cluster::{Snapshot, World};
 
@@ -37,6 +37,7 @@ pub async fn get(common: &Common, args: &GetArgs) -> CliResult {
             keep(&mut snapshot, only);
         }
         print(&tables(&snapshot, &kinds, Timestamp::now()))?;
+        say_when_alone(common);
         note_problems(&snapshot);
         return Ok(Exit::Ok);
     }
@@ -113,6 +114,13 @@ fn note_problems(snapshot: &Snapshot) {
     }
 }
 
+/// What is shown is old when no coordinator keeps it up.
+fn say_when_alone(common: &Common) {
+    if common.state.exists() && !running(&common.state) {
+        note("no coordinator runs on this state directory: this is what it wrote last");
+    }
+}
+
 /// `describe`.
 pub async fn describe(common: &Common, args: &DescribeArgs) -> CliResult {
     let (kind, name) = match args.what.as_slice() {
@@ -130,6 +138,7 @@ pub async fn describe(common: &Common, args: &DescribeArgs) -> CliResult {
         return Ok(Exit::Ok);
     }
     let snapshot = world.snapshot().await?;
+    say_when_alone(common);
     let events = world.events().await?;
     let now = Timestamp::now();
     let text = match kind {

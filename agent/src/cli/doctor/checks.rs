@@ -187,7 +187,8 @@ fn resources(state_dir: &Path) -> Vec<Finding> {
     let disk = format!("{} of {} left", size(host.disk_available), size(host.disk_total));
     let memory = format!("{} of {} left", size(host.memory_available), size(host.memory_total));
     let load = format!("load {:.2} on {} CPUs", f64::from(host.load_percent) / 100.0, host.cpus);
-    let space = "logs and artifacts of old runs lie in `runs/` of the state directory";
+    let space =
+        "2 GiB are wanted; logs and artifacts of old runs lie in `runs/` of the state directory";
     vec![
         match host.disk_available {
             n if n < 100 * MIB => Finding::failed("disk", disk, space),

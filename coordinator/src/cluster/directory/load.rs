@@ -63,7 +63,9 @@ impl Loaded {
     fn add(&mut self, name: &str, path: &Path) -> Result<(), WorldError> {
         let problem = |source| io_error("read", path, source);
         let bytes = files::read_limited(path, manifest::MAX_FILE).map_err(problem)?;
-        let bytes = bytes.ok_or_else(|| problem(std::io::ErrorKind::NotFound.into()))?;
+        let bytes = bytes.ok_or_else(|| {
+            problem(std::io::Error::new(std::io::ErrorKind::NotFound, "there is no such file"))
+        })?;
         let text = String::from_utf8(bytes).map_err(|_| {
             problem(std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not UTF-8 text"))
         })?;
