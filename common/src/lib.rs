@@ -6,5 +6,6 @@ pub mod api;
 pub mod identity;
 pub mod link;
 pub mod net;
+pub mod output;
 pub mod telemetry;
 pub mod wire;

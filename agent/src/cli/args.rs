@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand};
 
 use super::keys::KeysArgs;
 use super::leases::LeasesArgs;
-use super::output::Output;
 use crate::config;
+use bpa_common::output::Output;
 
 /// What stands below the options of the command itself.
 const COMMON: &str = "Options of every command";

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::args::Common;
 use super::exit::{CliError, CliResult, Exit};
-use super::output::{columns, print};
+use bpa_common::output::{columns, print};
 
 /// Longest line of what was found, characters: the table fits on a screen of 100.
 const WIDEST: usize = 76;
@@ -100,7 +100,7 @@ mod tests {
             Finding::failed("disk", "10 MiB left", "free some space"),
         ];
         let text = table(&findings);
-        assert!(text.contains("CHECK   STATUS  FOUND"), "{text}");
+        assert!(text.contains("CHECK    STATUS   FOUND"), "{text}");
         let long = table(&[Finding::failed("x", "many words ".repeat(20), "")]);
         assert!(long.lines().all(|line| line.chars().count() <= 100), "{long}");
         assert!(!long.contains("to do"), "{long}");

@@ -7,8 +7,8 @@ use serde_json::json;
 use super::args::{Common, JoinArgs};
 use super::exit::{CliError, CliResult, Exit};
 use super::note;
-use super::output::print;
 use crate::{link, private};
+use bpa_common::output::print;
 
 /// A join line is shorter than this, bytes.
 const LONGEST: u64 = 64 * 1024;

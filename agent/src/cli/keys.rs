@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::output::{Output, columns, print};
 use crate::link::SiteIdentity;
 use crate::steps::access::{Pin, Pins, PinsError, SiteKey, SiteKeyError};
+use bpa_common::output::{Output, columns, print};
 
 /// A change of meaning is a new number.
 const SCHEMA: u32 = 1;
@@ -201,7 +201,7 @@ mod tests {
         let key = SiteKey::load_or_create(dir.path(), "berlin").unwrap();
         let report = report(dir.path()).unwrap();
         let text = table(&report);
-        assert!(text.contains(key.public_line()) && text.contains("host1  ops   one"), "{text}");
+        assert!(text.contains(key.public_line()) && text.contains("host1   ops    one"), "{text}");
         let json = serde_json::to_value(&report).unwrap();
         assert_eq!(json["siteKey"]["fingerprint"], key.fingerprint());
         assert_eq!(json["hosts"][0]["hostUid"], "uid-1");

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::args::{Common, LogsArgs};
 use super::exit::{CliError, CliResult, Exit};
-use super::output::print;
 use super::runs::{find, journal};
 use crate::runs::read_log;
 use crate::steps::Places;
+use bpa_common::output::print;
 
 /// At most this much is held at a time, bytes.
 const PIECE: usize = 256 * 1024;

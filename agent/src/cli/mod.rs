@@ -7,7 +7,6 @@ mod join;
 pub mod keys;
 pub mod leases;
 mod logs;
-pub mod output;
 mod run;
 mod runs;
 mod status;

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::args::{Common, RunsArgs};
 use super::exit::{CliError, CliResult, Exit};
-use super::output::{columns, print};
 use crate::journal::{FILE_NAME, Journal, StepRow, StoredRun};
 use crate::runs::state_word;
+use bpa_common::output::{columns, print};
 
 /// The most runs that are listed.
 const MOST: usize = 256;

@@ -65,6 +65,12 @@ impl CliError {
     }
 }
 
+impl From<std::io::Error> for CliError {
+    fn from(error: std::io::Error) -> Self {
+        Self::other(error)
+    }
+}
+
 /// The result of a command.
 pub type CliResult = Result<Exit, CliError>;
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use super::render::table::Table;
+use super::render::text::clean;
 use crate::matching::{Explanation, PlanReport, ProvisioningPlan};
 
 /// Hosts that are not eligible are listed one by one up to here, then counted by reason.
@@ -98,24 +100,14 @@ fn not_eligible(out: &mut String, plan: &ProvisioningPlan) {
     }
 }
 
-/// A line whose outside bytes can't move the cursor or change colours.
 fn line(out: &mut String, text: &str) {
-    let clean: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    let _ = writeln!(out, "{}", clean.trim_end());
+    let _ = writeln!(out, "{}", clean(text).trim_end());
 }
 
 fn table(out: &mut String, head: &[&str], rows: Vec<Vec<String>>) {
-    let mut width: Vec<usize> = head.iter().map(|h| h.len()).collect();
-    for row in &rows {
-        for (cell, w) in row.iter().zip(&mut width) {
-            *w = (*w).max(cell.chars().count());
-        }
-    }
-    let head = head.iter().map(ToString::to_string).collect();
-    for row in std::iter::once(head).chain(rows) {
-        let cells = row.iter().zip(&width).map(|(cell, w)| format!("{cell:w$}"));
-        line(out, &format!("  {}", cells.collect::<Vec<_>>().join("  ")));
-    }
+    let mut table = Table::telling(head);
+    rows.into_iter().for_each(|row| table.row(row));
+    out.push_str(&table.render("  "));
 }
 
 #[cfg(test)]
@@ -198,6 +190,6 @@ mod tests {
     fn bytes_from_outside_do_not_reach_the_terminal_raw() {
         let mut out = String::new();
         line(&mut out, "a\u{1b}[31mb\r");
-        assert_eq!(out, "a\u{fffd}[31mb\u{fffd}\n");
+        assert_eq!(out, "a\\u{1b}[31mb\\u{d}\n");
     }
 }

@@ -102,11 +102,12 @@ impl View {
             Self::Plain => {
                 let now = Timestamp::now().strftime("%H:%M:%S");
                 let lines = live::changes(old, new);
-                print(&lines.iter().map(|line| format!("{now} {line}\n")).collect::<String>())
+                let text: String = lines.iter().map(|line| format!("{now} {line}\n")).collect();
+                Ok(print(&text)?)
             }
             Self::Json if old != Some(new) => {
                 let line = serde_json::to_string(new).map_err(CliError::other)?;
-                print(&(line + "\n"))
+                Ok(print(&(line + "\n"))?)
             }
             Self::Json => Ok(()),
         }
@@ -131,7 +132,7 @@ impl View {
         let path = p.status.kubeconfig_secret.as_ref().filter(|path| path.starts_with('/'));
         match (p.status.phase.as_str(), path) {
             ("Ready", Some(path)) => {
-                print(&format!("kubectl --kubeconfig {} get nodes\n", text::clean(path)))
+                Ok(print(&format!("kubectl --kubeconfig {} get nodes\n", text::clean(path)))?)
             }
             ("Ready", None) => Ok(()),
             _ => {
@@ -142,7 +143,7 @@ impl View {
                 if p.status.run.is_some() {
                     lines.push(format!("to try again: bpa-coordinator retry {name}"));
                 }
-                print(&(lines.join("\n") + "\n"))
+                Ok(print(&(lines.join("\n") + "\n"))?)
             }
         }
     }

@@ -9,9 +9,9 @@ use std::process::ExitCode;
 use bpa_common::net::MacAddress;
 use report::Report;
 
-use super::output::{Output, print};
 use crate::config::{Config, ConfigError};
 use crate::leases::{LeaseView, SourceSpec, read_once};
+use bpa_common::output::{Output, print};
 
 /// Options of the command.
 #[derive(Clone, Debug, clap::Args)]

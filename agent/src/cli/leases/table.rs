@@ -1,7 +1,7 @@
 //! The result as people read it.
 
 use super::report::{LeaseLine, MacAnswer, Report};
-use crate::cli::output::columns;
+use bpa_common::output::columns;
 
 const SOURCE_COLUMN: usize = 5;
 

@@ -90,7 +90,7 @@ fn the_table_is_for_people() {
     let text = table::render(&Report::new(&view, &args.macs));
     let text = text.replace(&sample(""), "");
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[0].starts_with("MAC                ADDRESS"), "{text}");
+    assert!(lines[0].starts_with("MAC                 ADDRESS"), "{text}");
     assert!(lines[1].contains("10.77.0.103") && lines[1].contains("newest of 2"), "{text}");
     assert!(lines[2].contains("10.77.0.102") && lines[2].contains("also in force"), "{text}");
     assert!(lines[3].contains("never"), "{text}");

@@ -1,5 +1,7 @@
 //! Tables as kubectl prints them: columns of text, wide enough, no lines.
 
+use bpa_common::output::columns;
+
 use super::text::{cell, clean};
 
 /// Rows below a head. Cells are cleaned when they are added.
@@ -42,21 +44,7 @@ impl Table {
 
     /// The table as text, each line after `indent`.
     pub fn render(&self, indent: &str) -> String {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|text| text.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        let mut out = String::new();
-        for row in &self.rows {
-            let cells: Vec<String> =
-                row.iter().zip(&widths).map(|(text, &width)| format!("{text:width$}")).collect();
-            out.push_str(indent);
-            out.push_str(cells.join("   ").trim_end());
-            out.push('\n');
-        }
-        out
+        columns(&self.rows).lines().map(|line| format!("{indent}{line}\n")).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Results on standard output: table, JSON or YAML.
+//! Results of commands on standard output, alike for both binaries: table, JSON or YAML.
 
 use std::io::{self, Write};
 
@@ -26,6 +26,14 @@ pub fn print(text: &str) -> io::Result<()> {
 }
 
 impl Output {
+    /// Prints a value as JSON or YAML, or the text for a person.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn show(self, value: &impl Serialize, table: impl FnOnce() -> String) -> io::Result<()> {
+        print(&self.text(value, table)?)
+    }
+
     /// A value as JSON or YAML, or the text for a person.
     ///
     /// # Errors
@@ -47,7 +55,11 @@ impl Output {
     }
 }
 
-/// Columns that are as wide as their widest cell, two blanks between them, no blanks at line ends.
+/// Blanks between two columns.
+const GAP: &str = "   ";
+
+/// Columns that are as wide as their widest cell, no blanks at line ends. Cells are shown as they
+/// are: who fills them cleans what came from outside.
 pub fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |at: usize| rows.iter().filter_map(|r| r.get(at)).map(|c| c.chars().count()).max();
@@ -56,7 +68,7 @@ pub fn columns(rows: &[Vec<String>]) -> String {
     for row in rows {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths) {
-            line.push_str(&format!("{cell:<width$}  "));
+            line.push_str(&format!("{cell:<width$}{GAP}"));
         }
         text.push_str(line.trim_end());
         text.push('\n');
@@ -82,7 +94,7 @@ mod tests {
     #[test]
     fn columns_line_up() {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
-        assert_eq!(columns(&[row(["A", "B"]), row(["long", ""])]), "A     B\nlong\n");
+        assert_eq!(columns(&[row(["A", "B"]), row(["long", ""])]), "A      B\nlong\n");
         assert_eq!(columns(&[]), "");
     }
 }
