@@ -94,7 +94,7 @@ fn the_table_is_for_people() {
     assert!(lines[1].contains("10.77.0.103") && lines[1].contains("newest of 2"), "{text}");
     assert!(lines[2].contains("10.77.0.102") && lines[2].contains("also in force"), "{text}");
     assert!(lines[3].contains("never"), "{text}");
-    assert!(text.contains("kea:kea26-after-lfc/kea-leases4.csv  3        0"), "{text}");
+    assert!(text.contains("kea:kea26-after-lfc/kea-leases4.csv   3         0"), "{text}");
 }
 
 #[test]
