@@ -81,7 +81,9 @@ pub fn changes(old: Option<&Provisioning>, new: &Provisioning) -> Vec<String> {
         lines.push(format!("{} is {}", new.metadata.key(), words::phase(new)));
     }
     let message = words::message(new);
-    if !message.is_empty() && was(words::message) != message {
+    // That a step began is told by the step itself, below.
+    let again = message.starts_with("at step ");
+    if !message.is_empty() && !again && was(words::message) != message {
         lines.push(message.lines().collect::<Vec<_>>().join("; "));
     }
     if let Some(hash) =
