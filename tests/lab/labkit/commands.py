@@ -22,7 +22,12 @@ def main(argv: list[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
-        return _COMMANDS[arguments.command](arguments) or 0
+        try:
+            return _COMMANDS[arguments.command](arguments) or 0
+        finally:
+            # What was done is done: a signal that comes while Python ends must not change the exit code.
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_IGN)
     except LabError as problem:
         print(f"lab: {problem}", file=sys.stderr)
         return 1
