@@ -39,6 +39,32 @@ fn assert_ready(site: &Site, name: &str, nodes: usize) {
         "describe names the command:\n{told}"
     );
     site.assert_one_run_ended_once();
+    assert_site_is_told(site);
+}
+
+/// The Site's status tells of the bootstrap host, its leases and bundles; the agent's own commands
+/// agree with what the lab knows.
+fn assert_site_is_told(site: &Site) {
+    let status = site.get("sites", "edge").unwrap()["status"].clone();
+    let host = &status["host"];
+    for field in ["cpus", "memoryTotal", "memoryAvailable", "diskTotal", "diskAvailable"] {
+        assert!(host[field].as_u64().is_some_and(|n| n > 0), "{field}: {status}");
+    }
+    assert_eq!(status["bundles"][0]["name"], "lite", "{status}");
+    let hosts = site.lab.now().hosts;
+    assert!(status["leases"]["count"].as_u64() >= Some(hosts.len() as u64), "{status}");
+    let answers = site.agentctl(&["leases", "--output", "json"]).ok().out;
+    let answers: serde_json::Value = serde_json::from_str(&answers).unwrap();
+    for host in &hosts {
+        let answer = &answers["answers"][&host.mac]["address"];
+        assert_eq!(answer.as_str(), host.address.as_deref(), "{}: {answers}", host.name);
+    }
+    let doctor = site.agentctl(&["doctor", "--output", "json"]).ok().out;
+    let findings: Vec<serde_json::Value> = serde_json::from_str(&doctor).unwrap();
+    for looked_at in ["config", "credentials", "disk", "memory"] {
+        assert!(findings.iter().any(|f| f["id"] == looked_at), "{looked_at}: {doctor}");
+    }
+    assert!(findings.iter().all(|f| f["status"] != "failed"), "{doctor}");
 }
 
 #[test]

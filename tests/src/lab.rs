@@ -97,6 +97,13 @@ impl Lab {
         self.tool(&["manifests", &self.info.name]).ok().out
     }
 
+    /// What stands now: addresses may have come since `up`.
+    pub fn now(&self) -> LabInfo {
+        let ran = self.tool(&["status", &self.info.name, "--json"]).ok();
+        serde_json::from_str(&ran.out)
+            .unwrap_or_else(|e| panic!("lab status --json: {e}\n{}", ran.out))
+    }
+
     /// The host of this name.
     pub fn get(&self, host: &str) -> &Host {
         self.info.hosts.iter().find(|h| h.name == host).unwrap_or_else(|| panic!("no host {host}"))
