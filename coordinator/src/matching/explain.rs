@@ -96,6 +96,19 @@ pub fn shown(names: &[String]) -> String {
     format!("{} and {} more", names[..MOST].join(", "), names.len() - MOST)
 }
 
+/// The kinds of slot in the cuts, each with the names of its slots.
+pub fn kinds<'a>(slots: &'a [Slot], cuts: &[Bottleneck]) -> Vec<(&'a Need, Vec<String>)> {
+    let mut kinds: Vec<(&Need, Vec<String>)> = Vec::new();
+    for index in cuts.iter().flat_map(|cut| &cut.slots) {
+        let slot = &slots[*index];
+        match kinds.iter_mut().find(|(need, _)| **need == slot.need) {
+            Some((_, names)) => names.push(slot.name.clone()),
+            None => kinds.push((&slot.need, vec![slot.name.clone()])),
+        }
+    }
+    kinds
+}
+
 /// The nearest hosts for each kind of slot in the cut; one line per requirement missed.
 fn near_misses(
     slots: &[Slot],
@@ -103,16 +116,8 @@ fn near_misses(
     cut: &Bottleneck,
     free: impl Fn(usize) -> bool,
 ) -> Vec<NearMiss> {
-    let mut kinds: Vec<(&Need, Vec<String>)> = Vec::new();
-    for index in &cut.slots {
-        let slot = &slots[*index];
-        match kinds.iter_mut().find(|(need, _)| **need == slot.need) {
-            Some((_, names)) => names.push(slot.name.clone()),
-            None => kinds.push((&slot.need, vec![slot.name.clone()])),
-        }
-    }
     let mut lines = Vec::new();
-    for (need, names) in kinds {
+    for (need, names) in kinds(slots, std::slice::from_ref(cut)) {
         let mut candidates = BTreeMap::new();
         for (host, offer) in catalog.offers.iter().enumerate() {
             // A host of another MAC is no near miss for a slot that names one.

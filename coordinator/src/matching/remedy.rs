@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bpa_common::api::Quantity;
 
-use super::explain::shown;
+use super::explain::{kinds, shown};
 use super::report::Remedy;
 use super::requirement::misses;
 use super::solve::{Bottleneck, solve};
@@ -45,19 +45,6 @@ pub fn remedies(
     let mut told: Vec<Remedy> = found.into_iter().map(|(_, remedy)| remedy).collect();
     told.extend(addition(slots, catalog, current, cuts, free));
     told
-}
-
-/// The kinds of slot in the cuts with the names of their slots.
-fn kinds<'a>(slots: &'a [Slot], cuts: &[Bottleneck]) -> Vec<(&'a Need, Vec<String>)> {
-    let mut kinds: Vec<(&Need, Vec<String>)> = Vec::new();
-    for index in cuts.iter().flat_map(|cut| &cut.slots) {
-        let slot = &slots[*index];
-        match kinds.iter_mut().find(|(need, _)| **need == slot.need) {
-            Some((_, names)) => names.push(slot.name.clone()),
-            None => kinds.push((&slot.need, vec![slot.name.clone()])),
-        }
-    }
-    kinds
 }
 
 /// The smallest lowering of one requirement that works, by bisection over the values that hosts
