@@ -135,7 +135,8 @@ fn a_crate_with_a_door_is_named_behind_it_only() {
     let mut places = Vec::new();
     for source in sources() {
         for (word, door) in DOORS {
-            if source.code.contains(word) && !source.path.starts_with(door) {
+            let foreign = source.path.starts_with("tests/") && word == "kube::";
+            if source.code.contains(word) && !source.path.starts_with(door) && !foreign {
                 places.push(format!("{} names `{word}`, which belongs into {door}", source.path));
             }
         }

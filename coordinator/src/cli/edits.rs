@@ -17,7 +17,8 @@ use crate::cluster::kind::{Kind, ObjectId};
 /// The Provisioning of this name.
 pub async fn provisioning(world: &DirectoryWorld, name: &str) -> Result<Provisioning, CliError> {
     let snapshot = world.snapshot().await?;
-    find::pick(Kind::Provisioning, &snapshot.provisionings, |p| &p.metadata, name).cloned()
+    find::pick(Kind::Provisioning, &snapshot.provisionings, |p| &p.metadata, name)
+        .map(|found| Provisioning::clone(found))
 }
 
 /// `cancel`.

@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn one_name_leaves_one_object() {
         let mut snapshot = Snapshot {
-            provisionings: vec![testing::ready()],
+            provisionings: vec![testing::ready().into()],
             sites: vec![testing::site()],
             ..Snapshot::default()
         };

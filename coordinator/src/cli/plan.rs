@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use crate::cluster::directory::{load_files, load_text};
-use crate::cluster::{HostRecord, ObjectProblem, Snapshot, WorldError};
+use crate::cluster::{ObjectProblem, Snapshot, WorldError};
 use crate::matching::{PlanReport, ProvisioningPlan, Unreadable, plan_all};
 
 /// Arguments of `bpa-coordinator plan`.
@@ -41,11 +41,8 @@ pub fn plan(args: &PlanArgs, now: Timestamp) -> Result<PlanReport, WorldError> {
 }
 
 fn report(snapshot: &Snapshot) -> PlanReport {
-    let hosts: Vec<_> = snapshot
-        .hosts
-        .iter()
-        .map(|HostRecord { host, hardware }| (host, hardware.as_ref()))
-        .collect();
+    let hosts: Vec<_> =
+        snapshot.hosts.iter().map(|record| (&record.host, record.hardware.as_ref())).collect();
     let no_hosts = hosts.is_empty();
     let mut report = plan_all(&snapshot.provisionings, &hosts);
     if no_hosts {

@@ -27,7 +27,7 @@ pub async fn watch(common: &Common, args: &WatchArgs) -> CliResult {
     let mut changes = world.changes();
     let mut view = View::new(common.output);
     let deadline = args.timeout.map(|timeout| Instant::now() + timeout);
-    let mut last: Option<Provisioning> = None;
+    let mut last: Option<std::sync::Arc<Provisioning>> = None;
     let mut wanted = args.name.clone();
     let mut silent = false;
     if !running(&common.state) {
@@ -51,7 +51,7 @@ pub async fn watch(common: &Common, args: &WatchArgs) -> CliResult {
                     view.say("the site is connected again");
                 }
                 silent = silence;
-                view.show(last.as_ref(), &p)?;
+                view.show(last.as_deref(), &p)?;
                 if let Some(end) = live::end(&p) {
                     view.finish(&p)?;
                     return Ok(if end == End::Ready { Exit::Ok } else { Exit::NotReady });

@@ -1,6 +1,7 @@
 //! The trait that both worlds implement.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, HardwareData};
 use bpa_common::api::{
@@ -23,11 +24,11 @@ pub struct HostRef {
     pub uid: String,
 }
 
-/// Everything that a decision looks at, read at one moment.
+/// Everything that a decision looks at, read at one moment. Shared, since there may be thousands.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    pub hosts: Vec<HostRecord>,
-    pub provisionings: Vec<Provisioning>,
+    pub hosts: Vec<Arc<HostRecord>>,
+    pub provisionings: Vec<Arc<Provisioning>>,
     pub sites: Vec<Site>,
     pub softwares: Vec<Software>,
     pub clusters: Vec<Cluster>,

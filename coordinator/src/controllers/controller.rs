@@ -80,7 +80,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
             })
         };
         let objects: BTreeMap<&str, &Provisioning> =
-            snapshot.provisionings.iter().map(|p| (p.metadata.uid.as_str(), p)).collect();
+            snapshot.provisionings.iter().map(|p| (p.metadata.uid.as_str(), &**p)).collect();
         let mut next: Option<Timestamp> = None;
         for one in decided {
             let recheck = one.decision.recheck;
@@ -120,10 +120,10 @@ impl<W: World, F: Fleet> Controller<W, F> {
     fn remember(&mut self, snapshot: &mut Snapshot) {
         let mut written = std::mem::take(&mut self.written);
         for provisioning in &mut snapshot.provisionings {
-            let uid = &provisioning.metadata.uid;
-            if let Some(status) = written.remove(uid) {
-                provisioning.status = status.0.clone();
-                self.written.insert(uid.clone(), status);
+            let uid = provisioning.metadata.uid.clone();
+            if let Some(status) = written.remove(&uid) {
+                Arc::make_mut(provisioning).status = status.0.clone();
+                self.written.insert(uid, status);
             }
         }
         let there = |uid: &String| snapshot.provisionings.iter().any(|p| p.metadata.uid == *uid);

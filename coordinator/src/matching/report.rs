@@ -2,6 +2,7 @@
 //!
 //! Documented in `docs/plan.md`; programs rely on it, so a change of meaning is a new schema number.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -171,11 +172,11 @@ pub fn plan_one(
 }
 
 /// Plans every provisioning, oldest first; an older one that fits takes its hosts first.
-pub fn plan_all(
-    provisionings: &[Provisioning],
+pub fn plan_all<P: Borrow<Provisioning>>(
+    provisionings: &[P],
     hosts: &[(&BareMetalHost, Option<&HardwareData>)],
 ) -> PlanReport {
-    let mut order: Vec<&Provisioning> = provisionings.iter().collect();
+    let mut order: Vec<&Provisioning> = provisionings.iter().map(Borrow::borrow).collect();
     order.sort_by_key(|p| (p.metadata.creation_timestamp, p.metadata.key()));
     let mut taken = BTreeMap::new();
     let mut plans = Vec::new();

@@ -1,6 +1,7 @@
 //! All provisionings at one moment, oldest first.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bpa_common::api::{ObjectKey, Provisioning, ProvisioningStatus, Site};
 use bpa_common::wire::v1::RunId;
@@ -22,8 +23,8 @@ use crate::sites::SiteView;
 pub struct Round<'a> {
     pub now: Timestamp,
     pub epoch: u64,
-    pub provisionings: &'a [Provisioning],
-    pub hosts: &'a [HostRecord],
+    pub provisionings: &'a [Arc<Provisioning>],
+    pub hosts: &'a [Arc<HostRecord>],
     pub sites: &'a [Site],
     pub fleet: &'a BTreeMap<String, SiteView>,
     pub runs: &'a BTreeMap<RunId, RunFacts>,
@@ -45,8 +46,8 @@ pub struct Decided {
 /// Decides about all provisionings, in the order of their creation. Hosts that one has, or has
 /// chosen, are out of reach for all others.
 pub fn decide_round(round: &Round<'_>) -> Vec<Decided> {
-    let hosts: Hosts<'_> = round.hosts.iter().map(|record| (host_id(record), record)).collect();
-    let mut order: Vec<&Provisioning> = round.provisionings.iter().collect();
+    let hosts: Hosts<'_> = round.hosts.iter().map(|record| (host_id(record), &**record)).collect();
+    let mut order: Vec<&Provisioning> = round.provisionings.iter().map(|p| &**p).collect();
     order.sort_by_key(|p| (p.metadata.creation_timestamp, p.metadata.key(), &p.metadata.uid));
     let mut held: BTreeMap<HostId, &Provisioning> = BTreeMap::new();
     for provisioning in &order {

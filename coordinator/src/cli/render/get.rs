@@ -203,8 +203,10 @@ mod tests {
         second.host.status.hardware = None;
         second.host.spec.consumer_ref = None;
         let snapshot = Snapshot {
-            provisionings: vec![testing::installing(), testing::failed(), testing::ready()],
-            hosts: vec![testing::host(), second],
+            provisionings: [testing::installing(), testing::failed(), testing::ready()]
+                .map(Into::into)
+                .into(),
+            hosts: [testing::host(), second].map(Into::into).into(),
             sites: vec![testing::site()],
             ..Snapshot::default()
         };

@@ -1,6 +1,7 @@
 //! From merged JSON objects to a typed [`Snapshot`]; an object that does not fit is a problem.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bpa_common::api::metal3::{BareMetalHost, HardwareData};
 use bpa_common::api::{Cluster, ObjectKey, Provisioning, Site, Software};
@@ -54,18 +55,20 @@ pub fn snapshot(objects: Vec<Merged>, problems: Vec<ObjectProblem>) -> Snapshot 
         let problems = &mut snapshot.problems;
         match object.id.kind {
             Kind::Host => push(object, problems, |host| {
-                snapshot.hosts.push(HostRecord { host, hardware: None });
+                snapshot.hosts.push(Arc::new(HostRecord { host, hardware: None }));
             }),
             Kind::Hardware => push(object, problems, |data: HardwareData| {
                 hardware.insert(data.metadata.key(), data);
             }),
             Kind::Site => push(object, problems, |site| snapshot.sites.push(site)),
-            Kind::Provisioning => push(object, problems, |p| snapshot.provisionings.push(p)),
+            Kind::Provisioning => {
+                push(object, problems, |p| snapshot.provisionings.push(Arc::new(p)))
+            }
             Kind::Software => push(object, problems, |s| snapshot.softwares.push(s)),
             Kind::Cluster => push(object, problems, |c| snapshot.clusters.push(c)),
         }
     }
-    for record in &mut snapshot.hosts {
+    for record in snapshot.hosts.iter_mut().filter_map(Arc::get_mut) {
         record.hardware = hardware.remove(&record.host.metadata.key());
     }
     snapshot

@@ -40,8 +40,8 @@ impl Bench {
         let dir = tempfile::tempdir().unwrap();
         let fuse = Arc::new(Fuse::default());
         let snapshot = Snapshot {
-            hosts: ["h1", "h2", "h3", "h4"].into_iter().map(host).collect(),
-            provisionings,
+            hosts: ["h1", "h2", "h3", "h4"].into_iter().map(|name| Arc::new(host(name))).collect(),
+            provisionings: provisionings.into_iter().map(Arc::new).collect(),
             sites: vec![site("north")],
             ..Snapshot::default()
         };
@@ -136,7 +136,12 @@ impl Bench {
     /// A provisioning as it is.
     pub fn object(&self, name: &str) -> Option<Provisioning> {
         let state = self.world.lock();
-        state.snapshot.provisionings.iter().find(|p| p.metadata.name == name).cloned()
+        state
+            .snapshot
+            .provisionings
+            .iter()
+            .find(|p| p.metadata.name == name)
+            .map(|p| Provisioning::clone(p))
     }
 
     /// The status of a provisioning.
@@ -159,6 +164,7 @@ impl Bench {
         let mut state = self.world.lock();
         let object =
             state.snapshot.provisionings.iter_mut().find(|p| p.metadata.name == name).unwrap();
+        let object = Arc::make_mut(object);
         let spec = object.spec.clone();
         change(object);
         if object.spec != spec {
@@ -178,7 +184,7 @@ impl Bench {
     pub fn delete(&self, name: &str) {
         let mut state = self.world.lock();
         let all = &mut state.snapshot.provisionings;
-        let object = all.iter_mut().find(|p| p.metadata.name == name).unwrap();
+        let object = Arc::make_mut(all.iter_mut().find(|p| p.metadata.name == name).unwrap());
         object.metadata.deletion_timestamp = Some(at(1));
         all.retain(|p| !p.metadata.is_deleting() || !p.metadata.finalizers.is_empty());
     }
@@ -207,6 +213,7 @@ impl Bench {
         let mut state = self.world.lock();
         let record =
             state.snapshot.hosts.iter_mut().find(|h| h.host.metadata.name == name).unwrap();
+        let record = Arc::make_mut(record);
         change(record);
         bump(record);
     }

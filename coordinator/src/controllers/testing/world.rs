@@ -88,7 +88,7 @@ impl World for FakeWorld {
                 let all = &mut state.snapshot.provisionings;
                 if let Some(object) = all.iter_mut().find(|p| p.metadata.uid == uid) {
                     assert_eq!(object.metadata.key(), *key);
-                    object.status = status.clone();
+                    Arc::make_mut(object).status = status.clone();
                 }
             })
         };
@@ -111,7 +111,7 @@ impl World for FakeWorld {
             self.write(|state| {
                 let all = &mut state.snapshot.provisionings;
                 if let Some(object) = all.iter_mut().find(|p| p.metadata.key() == *key) {
-                    object.metadata.finalizers =
+                    Arc::make_mut(object).metadata.finalizers =
                         if present { vec!["bpa.akraino.org/provisioning".into()] } else { vec![] };
                 }
                 all.retain(|p| !p.metadata.is_deleting() || !p.metadata.finalizers.is_empty());
@@ -134,7 +134,7 @@ impl World for FakeWorld {
                     state.snapshot.hosts.iter_mut().find(|h| {
                         h.host.metadata.key() == host.key && h.host.metadata.uid == host.uid
                     });
-                let Some(record) = found else { return ClaimOutcome::Changed };
+                let Some(record) = found.map(Arc::make_mut) else { return ClaimOutcome::Changed };
                 let holder = record.host.spec.consumer_ref.as_ref();
                 if holder.is_some_and(|holder| holder != consumer) && !was_free {
                     state.foreign_touched.push(host.key.to_string());
@@ -167,7 +167,7 @@ impl World for FakeWorld {
                     state.snapshot.hosts.iter_mut().find(|h| {
                         h.host.metadata.key() == host.key && h.host.metadata.uid == host.uid
                     });
-                let Some(record) = found else { return };
+                let Some(record) = found.map(Arc::make_mut) else { return };
                 if record.host.spec.consumer_ref.as_ref() == Some(consumer) {
                     record.host.spec.consumer_ref = None;
                     bump(record);

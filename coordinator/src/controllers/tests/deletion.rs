@@ -41,7 +41,7 @@ async fn reset_runs_at_the_site_before_the_hosts_go_free_and_they_make_a_new_clu
     bench.settle(&mut controller).await;
     assert!(bench.object("edge").is_none());
     assert_eq!((bench.holder("h1"), bench.holder("h2")), (None, None));
-    bench.world.lock().snapshot.provisionings.push(provisioning("next", &["h1", "h2"]));
+    bench.world.lock().snapshot.provisionings.push(provisioning("next", &["h1", "h2"]).into());
     bench.settle(&mut controller).await;
     assert_eq!(bench.holder("h1").as_deref(), Some("Provisioning next"));
     assert_eq!(bench.fleet.lock().journal.len(), 3);

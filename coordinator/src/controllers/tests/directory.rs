@@ -67,7 +67,7 @@ impl Coordinator {
     }
 
     async fn edge(&self) -> Option<Provisioning> {
-        self.world.snapshot().await.unwrap().provisionings.pop()
+        self.world.snapshot().await.unwrap().provisionings.pop().map(Arc::unwrap_or_clone)
     }
 
     /// Waits for an order of this kind and does it.
