@@ -92,6 +92,11 @@ impl FakeFleet {
         view.standing = standing;
     }
 
+    /// Whether the agent has a session.
+    pub fn is_connected(&self) -> bool {
+        self.lock().view.get("north").is_some_and(|view| view.connected)
+    }
+
     /// The link is cut.
     pub fn cut(&self) {
         self.lock().view.get_mut("north").unwrap().connected = false;

@@ -62,8 +62,12 @@ impl Bench {
         Self::new(vec![provisioning("edge", &["h1", "h2"])])
     }
 
-    /// A coordinator that has just started.
+    /// A coordinator that has just started: no session outlives the one before, so an agent that
+    /// was connected has said hello again.
     pub fn start(&self) -> TestController {
+        if self.fleet.is_connected() {
+            self.fleet.reconnect();
+        }
         let (world, fleet) = (Arc::clone(&self.world), Arc::clone(&self.fleet));
         Controller::new(world, fleet, Arc::clone(&self.runs))
     }
