@@ -2,6 +2,7 @@
 //! their namespaces. Nothing here knows the insides of the product: it uses the two commands and
 //! the files that they document.
 
+pub mod kubernetes;
 pub mod lab;
 pub mod process;
 pub mod site;

@@ -10,6 +10,7 @@ mod object;
 mod provisioning;
 mod provisioning_status;
 mod quantity;
+mod schema;
 mod site;
 mod software;
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::object::{Object, resource};
-use super::{API_VERSION, ProvisioningStatus, Quantity};
+use super::{API_VERSION, ProvisioningStatus, Quantity, schema};
 use crate::net::MacAddress;
 
 resource!(
@@ -21,7 +22,7 @@ pub type Provisioning = Object<ProvisioningKind, ProvisioningSpec, ProvisioningS
 pub type NodeTable = Vec<BTreeMap<String, Option<NodeNeed>>>;
 
 /// `spec` of a Provisioning.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProvisioningSpec {
     /// Name of the Site; when absent, the only Site of the namespace.
@@ -58,11 +59,12 @@ pub struct ProvisioningSpec {
     pub paused: bool,
     /// Fields that we don't know (removed ones of the original among them): ignored with a warning.
     #[serde(flatten)]
+    #[schemars(skip)]
     pub unknown: BTreeMap<String, serde_json::Value>,
 }
 
 /// What one slot requires of its host. Sizes are met by *at least*.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeNeed {
     /// Any NIC of the host has one of these.
@@ -70,6 +72,7 @@ pub struct NodeNeed {
     pub mac_address: MacList,
     /// Logical CPUs (threads).
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "whole_number")]
+    #[schemars(schema_with = "schema::whole_number")]
     pub cpu: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Quantity>,
@@ -84,11 +87,13 @@ pub struct NodeNeed {
     pub qat: Option<bool>,
     /// Makes this entry n slots `name-0` to `name-(n-1)`.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "whole_number")]
+    #[schemars(schema_with = "schema::whole_number")]
     pub count: Option<u32>,
     /// An address that wins over every lease (Metal3 issue CAPM3#3286: static addresses).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<std::net::IpAddr>,
     #[serde(flatten)]
+    #[schemars(skip)]
     pub unknown: BTreeMap<String, serde_json::Value>,
 }
 
@@ -105,7 +110,7 @@ impl MacList {
 }
 
 /// `metav1.LabelSelector`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct LabelSelector {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -115,7 +120,7 @@ pub struct LabelSelector {
 }
 
 /// One `matchExpressions` item.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SelectorRequirement {
     pub key: String,
     pub operator: SelectorOperator,
@@ -124,7 +129,7 @@ pub struct SelectorRequirement {
 }
 
 /// Operators of `metav1.LabelSelectorRequirement`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SelectorOperator {
     In,
     NotIn,
@@ -133,7 +138,7 @@ pub enum SelectorOperator {
 }
 
 /// Spread of the slots over the values of a host label.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailureDomains {
     pub label: String,
     #[serde(default)]
@@ -141,7 +146,7 @@ pub struct FailureDomains {
 }
 
 /// How binding the spread is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Spread {
     Required,
     #[default]
@@ -149,7 +154,7 @@ pub enum Spread {
 }
 
 /// `spec.kubernetes`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct KubernetesSpec {
     /// `1.35.4`; a leading `v` is accepted. When absent, the bundle's default.
@@ -165,11 +170,12 @@ pub struct KubernetesSpec {
     pub endpoint: Option<Endpoint>,
     /// Further variables for the playbooks.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "schema::any_fields")]
     pub vars: BTreeMap<String, serde_json::Value>,
 }
 
 /// Where the new cluster's API is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Endpoint {
     pub host: String,
     #[serde(default = "default_api_port")]
@@ -181,16 +187,18 @@ fn default_api_port() -> u16 {
 }
 
 /// Asks Metal3 to install the OS on `available` hosts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OsSpec {
+    /// As `spec.image` of a BareMetalHost: `url`, `checksum`, `checksumType`, `format`.
+    #[schemars(schema_with = "schema::any_fields")]
     pub image: serde_json::Value,
     pub user_data_secret: Option<String>,
     pub network_data_secret: Option<String>,
 }
 
 /// Whether a plan waits for a person.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Approval {
     #[default]
     Automatic,
@@ -198,7 +206,7 @@ pub enum Approval {
 }
 
 /// What happens to the cluster when the Provisioning is deleted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DeletionPolicy {
     #[default]
     Retain,
@@ -206,7 +214,7 @@ pub enum DeletionPolicy {
 }
 
 /// Where the new cluster's kubeconfig is kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum KubeconfigPlace {
     #[default]
     Secret,

@@ -3,13 +3,14 @@
 use std::net::IpAddr;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Conditions;
 use crate::net::MacAddress;
 
 /// `status` of a Provisioning.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProvisioningStatus {
     pub observed_generation: u64,
@@ -22,6 +23,9 @@ pub struct ProvisioningStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
     pub nodes: Vec<NodeStatus>,
+    /// Nodes that are ready of all, as `2/3`; empty while no host is chosen.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub ready_nodes: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunStatus>,
     /// Where the kubeconfig is: a Secret's name, or a file's path in the embedded world.
@@ -40,7 +44,7 @@ pub struct ProvisioningStatus {
 }
 
 /// The assignment in force.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PlanStatus {
     /// Names this plan for an approval.
@@ -49,7 +53,7 @@ pub struct PlanStatus {
 }
 
 /// A host that was claimed and whose `consumerRef` someone else has changed since.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LostHost {
     pub namespace: String,
@@ -58,7 +62,7 @@ pub struct LostHost {
 }
 
 /// One node of the cluster.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeStatus {
     pub name: String,
@@ -82,7 +86,7 @@ pub struct NodeStatus {
 }
 
 /// The run that is in progress, or the last one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RunStatus {
     pub id: String,
@@ -115,7 +119,7 @@ pub struct RunStatus {
 }
 
 /// One step of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StepStatus {
     pub name: String,
@@ -128,7 +132,7 @@ pub struct StepStatus {
 }
 
 /// One preflight check that did not pass (passed ones are only counted in the message).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CheckStatus {
     pub node: String,
@@ -141,7 +145,7 @@ pub struct CheckStatus {
 }
 
 /// A run that has ended.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HistoryEntry {
     pub run: String,

@@ -1,6 +1,7 @@
 //! `Site`: a place with one bootstrap host and its agent.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::object::{Object, resource};
@@ -15,7 +16,7 @@ resource!(
 pub type Site = Object<SiteKind, SiteSpec, SiteStatus>;
 
 /// `spec` of a Site.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SiteSpec {
     /// Until this is true the site is in quarantine: leases yes, orders no.
@@ -25,7 +26,7 @@ pub struct SiteSpec {
 }
 
 /// `status` of a Site.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SiteStatus {
     pub connected: bool,
@@ -47,7 +48,7 @@ pub struct SiteStatus {
 }
 
 /// The lease view of a site in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LeaseStatus {
     pub count: u64,
@@ -58,7 +59,7 @@ pub struct LeaseStatus {
 }
 
 /// A bundle at the site.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BundleStatus {
     pub name: String,
@@ -69,7 +70,7 @@ pub struct BundleStatus {
 }
 
 /// The bootstrap host's own resources.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HostResources {
     pub hostname: String,

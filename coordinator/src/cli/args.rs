@@ -100,6 +100,9 @@ pub enum Command {
         after_help = "Example:\n  bpa-coordinator describe edge        # shows the plan and its hash\n  bpa-coordinator approve edge 0123456789ab"
     )]
     Approve(ApproveArgs),
+    /// Print the definitions of our kinds, for a Kubernetes cluster
+    #[command(after_help = "Example:\n  bpa-coordinator crds | kubectl apply --server-side -f -")]
+    Crds,
     /// Add, approve and look at sites
     #[command(
         subcommand,

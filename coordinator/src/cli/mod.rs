@@ -3,6 +3,7 @@
 //! Each command reads values, and `render` makes text of them; exit codes are in `exit`.
 
 mod args;
+mod crds;
 mod edits;
 mod exit;
 mod find;
@@ -61,6 +62,7 @@ async fn execute(cli: &Cli) -> CliResult {
         Command::Cancel(args) => edits::cancel(common, args).await,
         Command::Retry(args) => edits::retry(common, args).await,
         Command::Approve(args) => edits::approve(common, args).await,
+        Command::Crds => crds::print_crds(common.output),
         Command::Site(command) => site::site(common, command).await,
     }
 }

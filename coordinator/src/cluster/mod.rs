@@ -6,6 +6,7 @@
 pub mod directory;
 pub mod files;
 pub mod kind;
+pub mod kubernetes;
 mod port;
 mod vault;
 

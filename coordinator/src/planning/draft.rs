@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::action::{Action, Decision};
 use super::view::View;
-use super::words::condition;
+use super::words::{condition, node_state};
 
 /// A decision in the making: starts from the status that stands.
 pub struct Draft<'a> {
@@ -82,6 +82,10 @@ impl<'a> Draft<'a> {
                 condition.last_transition_time = before.last_transition_time;
             }
         }
+        let nodes = &self.status.nodes;
+        let ready = nodes.iter().filter(|node| node.state == node_state::INSTALLED).count();
+        self.status.ready_nodes =
+            if nodes.is_empty() { String::new() } else { format!("{ready}/{}", nodes.len()) };
         list.sort_by_key(|c| condition::WAY.iter().position(|kind| *kind == c.kind).unwrap_or(99));
         Decision { status: self.status, actions: self.actions, recheck: self.recheck }
     }

@@ -61,5 +61,6 @@ pub mod node_state {
     pub const CLAIMED: &str = "Claimed";
     pub const WAITING_FOR_LEASE: &str = "WaitingForLease";
     pub const RESOLVED: &str = "Resolved";
+    pub const INSTALLED: &str = "Installed";
     pub const LOST: &str = "Lost";
 }

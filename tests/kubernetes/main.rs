@@ -1,0 +1,3 @@
+//! The coordinator beside a real Kubernetes API (etcd and kube-apiserver on loopback).
+
+mod api;
