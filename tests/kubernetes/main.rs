@@ -1,3 +1,4 @@
 //! The coordinator beside a real Kubernetes API (etcd and kube-apiserver on loopback).
 
 mod api;
+mod fixtures;

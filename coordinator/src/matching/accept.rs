@@ -104,7 +104,7 @@ fn unknown_fields(spec: &ProvisioningSpec, problems: &mut Vec<String>, warnings:
 fn slots(spec: &ProvisioningSpec, problems: &mut Vec<String>) -> Vec<Slot> {
     let mut slots = Vec::new();
     let mut place: BTreeMap<String, usize> = BTreeMap::new();
-    for (name, entry) in entries("masters", &spec.masters, problems) {
+    for (name, entry) in entries("masters", &spec.masters, None, problems) {
         for slot in expand(&name, entry, spec, true, problems) {
             if place.insert(slot.name.clone(), slots.len()).is_some() {
                 problems.push(format!(
@@ -116,7 +116,11 @@ fn slots(spec: &ProvisioningSpec, problems: &mut Vec<String>) -> Vec<Slot> {
         }
     }
     let masters = slots.len();
-    for (name, entry) in entries("workers", &spec.workers, problems) {
+    let only_master = match (spec.masters.as_slice(), masters) {
+        ([item], 1) => item.keys().next().map(String::as_str),
+        _ => None,
+    };
+    for (name, entry) in entries("workers", &spec.workers, only_master, problems) {
         for slot in expand(&name, entry, spec, false, problems) {
             match place.get(&slot.name) {
                 Some(&at) if at < masters => join_roles(&mut slots[at], slot, problems),
@@ -145,16 +149,24 @@ fn slots(spec: &ProvisioningSpec, problems: &mut Vec<String>) -> Vec<Slot> {
     slots
 }
 
-/// The one-key maps of a table, in order.
+/// The one-key maps of a table, in order. An item without a key is what `kubectl apply` sends for a
+/// name without a value: it can only mean `meant`, if there is just one to mean.
 fn entries<'a>(
     field: &str,
     table: &'a NodeTable,
+    meant: Option<&str>,
     problems: &mut Vec<String>,
 ) -> Vec<(String, Option<&'a NodeNeed>)> {
     let mut found = Vec::new();
     for (index, item) in table.iter().enumerate() {
         if item.len() == 1 {
             found.extend(item.iter().map(|(name, need)| (name.clone(), need.as_ref())));
+        } else if let (true, Some(name)) = (item.is_empty(), meant) {
+            found.push((name.to_owned(), None));
+        } else if item.is_empty() {
+            problems.push(format!(
+                "spec.{field}[{index}] has no node name; `kubectl apply` drops a name without a value: write `- NAME: {{}}`, or use `kubectl apply --server-side`"
+            ));
         } else {
             let keys: Vec<&str> = item.keys().map(String::as_str).collect();
             problems.push(format!(

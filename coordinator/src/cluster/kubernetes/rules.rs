@@ -69,8 +69,8 @@ fn node_table(table: &mut Value) {
     table["maxItems"] = json!(MOST_NODES);
     table["nullable"] = json!(true);
     let item = &mut table["items"];
+    // None is let through: `kubectl apply` sends `- NAME:` with no value as an empty map.
     item["maxProperties"] = json!(1);
-    item["minProperties"] = json!(1);
     let need = &mut item["additionalProperties"];
     need["nullable"] = json!(true);
     selector(&mut need["properties"]["hostSelector"]);

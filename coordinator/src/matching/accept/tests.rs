@@ -69,7 +69,7 @@ fn c40_c41_c42_names_and_macs_are_unique() {
 #[test]
 fn c44_c45_an_item_is_one_good_name() {
     refused(r#"{"masters": [{"a": {}, "b": {}}]}"#, "has 2 keys (a, b)");
-    refused(r#"{"masters": [{}]}"#, "has 0 keys");
+    refused(r#"{"masters": [{}]}"#, "has no node name");
     refused(r#"{"masters": [{"Node_A": {}}]}"#, "`node-a`");
     refused(r#"{"masters": [{"a\n[all]": {}}]}"#, "can't be a host name");
 }
@@ -125,4 +125,15 @@ fn networks_versions_and_plugins_are_checked() {
     let accepted = read(r#"{"masters": [{"m": {}}], "PodSubnet": "172.21.64.0/18", "kubernetes": {"version": "v1.35.4"}}"#).unwrap();
     assert_eq!(accepted.pod_subnet.as_deref(), Some("172.21.64.0/18"));
     assert_eq!(accepted.kubernetes_version.as_deref(), Some("1.35.4"));
+}
+
+/// `kubectl apply` sends `- NAME:` as an empty map.
+#[test]
+fn a_worker_without_a_name_can_only_mean_the_only_master() {
+    let spec = r#"{"masters": [{"a": {}}], "workers": [{}]}"#;
+    assert_eq!(shape(&read(spec).unwrap()), [("a", true, true)]);
+    let two = r#"{"masters": [{"a": {}}, {"b": {}}], "workers": [{}]}"#;
+    refused(two, "spec.workers[0] has no node name; `kubectl apply` drops a name");
+    refused(r#"{"masters": [{}]}"#, "spec.masters[0] has no node name");
+    refused(r#"{"masters": [{"a": {"count": 3}}], "workers": [{}]}"#, "has no node name");
 }

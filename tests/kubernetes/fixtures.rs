@@ -1,0 +1,171 @@
+//! The original's custom resources, unmodified: what a real API server and then the coordinator
+//! make of each. The files are the fixtures F01 to F23, S1 and S2 of the facts on the original.
+
+use std::collections::BTreeMap;
+
+use bpa_common::api::{Provisioning, Software};
+use bpa_coordinator::matching::accept;
+use bpa_tests::kubernetes::{Kubectl, shared};
+use bpa_tests::root;
+
+/// What becomes of a fixture.
+enum Becomes {
+    /// The coordinator makes these nodes of it: name, then `c` for control plane, `w` for worker;
+    /// each of the words is in a warning.
+    Nodes(&'static str, &'static [&'static str]),
+    /// The API server takes it, the coordinator refuses it with these words.
+    RefusedByUs(&'static str),
+    /// The API server refuses it with these words, already at `kubectl apply`.
+    RefusedByServer(&'static str),
+}
+
+use Becomes::{Nodes, RefusedByServer, RefusedByUs};
+
+const EVEN: &str = "odd number of members";
+const REMOVED: &str = "was removed long ago";
+
+const EXPECTED: [(&str, Becomes); 27] = [
+    ("f01", Nodes("master-1:c master-2:c worker-1:w", &["hostfile", REMOVED, EVEN])),
+    ("f02", Nodes("master-1:c worker-1:w worker-2:w", &["hostfile"])),
+    ("f03", RefusedByUs("52:54:00:aa:03:01 is asked for by `master-1` and `worker-1`")),
+    ("f04", Nodes("master-1:cw", &["kudInstallerPath", "dhcpLeaseFile", "multiClusterDir"])),
+    ("f05", Nodes("master-1:c worker-1:w", &["kudInstallerPath", "dhcpLeaseFile"])),
+    ("f06", Nodes("master-1:c master-2:c worker-1:w worker-2:w", &[EVEN, REMOVED])),
+    ("f07", Nodes("master-1:cw", &[])),
+    ("f07b", Nodes("master-1:cw", &[])),
+    ("f08", Nodes("master-1:cw", &[])),
+    ("f09", Nodes("master-1:c master-2:c worker-1:w worker-2:w", &[EVEN])),
+    ("f10", Nodes("master-1:c worker-1:w", &[])),
+    ("f11", Nodes("master-1:cw", &[])),
+    ("f12", Nodes("master-1:c worker-1:w", &[])),
+    ("f13", Nodes("master-1:cw", &[])),
+    ("f14", Nodes("master-test:cw", &[])),
+    ("f15", Nodes("master-0:cw", &[])),
+    ("f16", Nodes("rack1-node3:c rack1-node2:w", &[])),
+    ("f17", Nodes("master-1:cw", &[])),
+    ("f18", Nodes("remote-compute:cw", &[])),
+    ("f19", Nodes("master-1:c master-2:c master-3:c worker-1:w worker-2:w", &[])),
+    ("f20", RefusedByServer("unknown field \"spec.master\"")),
+    ("f20-review", RefusedByServer("unknown field \"spec.worker\"")),
+    ("f21a", RefusedByUs("`<node4-if2-mac>` is not a MAC address")),
+    ("f21b", RefusedByUs("`<node5-if2-mac>` is not a MAC address")),
+    ("f21c", RefusedByUs("`<node7-if2-mac>` is not a MAC address")),
+    ("f22", Nodes("test-master:cw", &[])),
+    ("f23", Nodes("master-1:c worker-1:w worker-2:w", &[])),
+];
+
+fn text(name: &str) -> String {
+    let path = root().join(format!("tests/fixtures/legacy/{name}.yaml"));
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn outcome(object: &serde_json::Value) -> Result<(String, Vec<String>), String> {
+    let provisioning: Provisioning =
+        serde_json::from_value(object.clone()).map_err(|error| error.to_string())?;
+    let accepted = accept(&provisioning).map_err(|rejection| rejection.to_string())?;
+    let words: Vec<String> = accepted
+        .slots
+        .iter()
+        .map(|slot| {
+            let role = |yes, letter| if yes { letter } else { "" };
+            format!("{}:{}{}", slot.name, role(slot.control_plane, "c"), role(slot.worker, "w"))
+        })
+        .collect();
+    Ok((words.join(" "), accepted.warnings))
+}
+
+/// What client-side `kubectl apply` makes of values: a null is "not there".
+fn without_nulls(value: &serde_json::Value) -> serde_json::Value {
+    match value {
+        serde_json::Value::Object(map) => map
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(key, value)| (key.clone(), without_nulls(value)))
+            .collect(),
+        serde_json::Value::Array(items) => items.iter().map(without_nulls).collect(),
+        other => other.clone(),
+    }
+}
+
+fn judge(kubectl: &Kubectl, name: &str, expected: &Becomes) {
+    let manifest = text(name);
+    if let RefusedByServer(words) = expected {
+        let found = kubectl.refused(&manifest);
+        assert!(found.contains(words), "{name}: {found}");
+        return;
+    }
+    kubectl.apply(&manifest);
+    let list = kubectl.run(&["get", "provisionings", "-o", "json"]);
+    let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+    let object = list["items"].as_array().unwrap().last().unwrap();
+    // Nothing that was written is lost on the way.
+    let last =
+        &object["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"];
+    let applied: serde_json::Value = serde_json::from_str(last.as_str().unwrap()).unwrap();
+    for (field, value) in applied["spec"].as_object().unwrap() {
+        if !value.is_null() {
+            assert_eq!(object["spec"][field], without_nulls(value), "{name}: {field}");
+        }
+    }
+    let found = outcome(object);
+    match (expected, found) {
+        (Nodes(nodes, warnings), Ok((found, told))) => {
+            assert_eq!(&found, nodes, "{name}");
+            for word in *warnings {
+                assert!(told.iter().any(|line| line.contains(word)), "{name}: {word} in {told:?}");
+            }
+            assert!(!warnings.is_empty() || told.is_empty(), "{name}: {told:?}");
+        }
+        (RefusedByUs(words), Err(found)) => assert!(found.contains(words), "{name}: {found}"),
+        (_, found) => panic!("{name}: {found:?}"),
+    }
+    kubectl.run(&["delete", "provisionings", "--all"]);
+}
+
+#[test]
+fn each_legacy_provisioning_becomes_what_it_should() {
+    let kubectl = shared().namespace("legacy");
+    for (name, expected) in &EXPECTED {
+        // F22 names the namespace `default`; all others go where kubectl points.
+        let kubectl =
+            if *name == "f22" { kubectl.in_namespace("default") } else { kubectl.clone() };
+        judge(&kubectl, name, expected);
+    }
+}
+
+#[test]
+fn every_file_of_the_fixtures_is_expected_something_of() {
+    let known: BTreeMap<&str, ()> =
+        EXPECTED.iter().map(|(name, _)| (*name, ())).chain([("s1", ()), ("s2", ())]).collect();
+    for entry in std::fs::read_dir(root().join("tests/fixtures/legacy")).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        assert!(known.contains_key(name.trim_end_matches(".yaml")), "{name}");
+    }
+}
+
+/// What a server that only prunes (no strict validation) says to a first draft.
+#[test]
+fn a_first_draft_is_told_what_to_write_instead() {
+    let kubectl = shared().namespace("draft");
+    for name in ["f20", "f20-review"] {
+        let ran = kubectl.try_run(&["apply", "--validate=false", "-f", "-"], &text(name));
+        assert_ne!(ran.code, 0);
+        assert!(ran.err.contains("at least one control plane node is needed"), "{}", ran.err);
+        assert!(ran.err.contains("- NAME: {cpu: 10, memory: 4Gi}"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn both_legacy_softwares_are_taken_as_they_are() {
+    let kubectl = shared().namespace("software");
+    for (name, first) in [("s1", "expect"), ("s2", "nautilus")] {
+        kubectl.apply(&text(name));
+        let object = kubectl.get("software", &format!("legacy-{name}"));
+        let software: Software = serde_json::from_value(object).unwrap();
+        assert_eq!(software.spec.master_software[0], first);
+        assert_eq!(software.spec.master_software[2]["jq"]["version"], "1.5+dfsg-1ubuntu0.1");
+        assert_eq!(software.spec.worker_software.len(), 4);
+    }
+    let table = kubectl.run(&["get", "sw"]);
+    assert!(table.contains("edge-a") && table.contains("edge-b"), "{table}");
+}
