@@ -45,11 +45,16 @@ const EXPECTED: [(&str, Becomes); 27] = [
     ("f17", Nodes("master-1:cw", &[])),
     ("f18", Nodes("remote-compute:cw", &[])),
     ("f19", Nodes("master-1:c master-2:c master-3:c worker-1:w worker-2:w", &[])),
-    ("f20", RefusedByServer("unknown field \"spec.master\"")),
-    ("f20-review", RefusedByServer("unknown field \"spec.worker\"")),
-    ("f21a", RefusedByUs("`<node4-if2-mac>` is not a MAC address")),
-    ("f21b", RefusedByUs("`<node5-if2-mac>` is not a MAC address")),
-    ("f21c", RefusedByUs("`<node7-if2-mac>` is not a MAC address")),
+    ("f20", RefusedByServer("spec.master is not a field: write a list, `masters:`")),
+    ("f20-review", RefusedByServer("spec.worker is not a field: write a list, `workers:`")),
+    (
+        "f21a",
+        RefusedByServer(
+            "\"<node4-if2-mac>\": spec.masters[0].master-1.mac-address in body should match '^(52:54:00:aa:01:02|",
+        ),
+    ),
+    ("f21b", RefusedByServer("\"<node5-if2-mac>\"")),
+    ("f21c", RefusedByServer("\"<node7-if2-mac>\"")),
     ("f22", Nodes("test-master:cw", &[])),
     ("f23", Nodes("master-1:c worker-1:w worker-2:w", &[])),
 ];
@@ -151,7 +156,7 @@ fn a_first_draft_is_told_what_to_write_instead() {
         let ran = kubectl.try_run(&["apply", "--validate=false", "-f", "-"], &text(name));
         assert_ne!(ran.code, 0);
         assert!(ran.err.contains("at least one control plane node is needed"), "{}", ran.err);
-        assert!(ran.err.contains("- NAME: {cpu: 10, memory: 4Gi}"), "{}", ran.err);
+        assert!(ran.err.contains("- NAME: {cpu: 8, memory: 16Gi}"), "{}", ran.err);
     }
 }
 

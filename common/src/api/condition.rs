@@ -17,15 +17,19 @@ pub enum ConditionStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
+    /// What holds or does not, such as `Ready`.
     #[serde(rename = "type")]
     pub kind: String,
+    /// Whether it holds.
     pub status: ConditionStatus,
     /// CamelCase word that programs can match.
     pub reason: String,
     /// What a person reads: what was wanted, found, and what to do.
     #[serde(default)]
     pub message: String,
+    /// When `status` changed last.
     pub last_transition_time: Timestamp,
+    /// The generation of the spec that this was said about.
     #[serde(default)]
     pub observed_generation: u64,
 }
@@ -33,6 +37,7 @@ pub struct Condition {
 /// The conditions of one object, in the order in which they were first set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
 pub struct Conditions(pub Vec<Condition>);
 
 impl Conditions {

@@ -3,6 +3,7 @@
 //! Plain serde values: no kube type, no wire type. Each object is read on its own, so a bad one
 //! affects only itself.
 
+mod cluster;
 mod condition;
 mod meta;
 pub mod metal3;
@@ -10,10 +11,11 @@ mod object;
 mod provisioning;
 mod provisioning_status;
 mod quantity;
-mod schema;
+pub mod schema;
 mod site;
 mod software;
 
+pub use cluster::{Cluster, ClusterSpec, ClusterStatus, ProvisioningPart, SoftwarePart};
 pub use condition::{Condition, ConditionStatus, Conditions};
 pub use meta::{ObjectKey, ObjectMeta, OwnerReference};
 pub use object::{Object, Resource};
@@ -28,9 +30,18 @@ pub use provisioning_status::{
 };
 pub use quantity::{ParseQuantityError, Quantity};
 pub use site::{BundleStatus, HostResources, LeaseStatus, Site, SiteSpec, SiteStatus};
-pub use software::{Cluster, ClusterSpec, Software, SoftwareSpec};
+pub use software::{PackageStatus, Software, SoftwareSpec, SoftwareStatus};
 
 /// API group of our custom resources.
 pub const GROUP: &str = "bpa.akraino.org";
 /// `apiVersion` of our custom resources.
 pub const API_VERSION: &str = "bpa.akraino.org/v1alpha1";
+
+/// Nothing is the same as null, as the API server has it.
+fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: serde::Deserialize<'de> + Default,
+{
+    Ok(<Option<T> as serde::Deserialize>::deserialize(deserializer)?.unwrap_or_default())
+}

@@ -7,7 +7,8 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::object::{Object, resource};
-use super::{API_VERSION, ProvisioningStatus, Quantity, schema};
+use super::schema;
+use super::{API_VERSION, ProvisioningStatus, Quantity};
 use crate::net::MacAddress;
 
 resource!(
@@ -24,38 +25,57 @@ pub type NodeTable = Vec<BTreeMap<String, Option<NodeNeed>>>;
 /// `spec` of a Provisioning.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(transform = schema::legacy_fields)]
 pub struct ProvisioningSpec {
     /// Name of the Site; when absent, the only Site of the namespace.
+    #[schemars(length(max = 253))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
-    #[serde(deserialize_with = "null_as_default")]
+    /// Control plane nodes: a list, each item one node name with what its host must have. A node
+    /// in both lists has both roles; without any workers, masters are workers too.
+    #[serde(deserialize_with = "super::null_as_default")]
+    #[schemars(schema_with = "schema::node_table")]
     pub masters: NodeTable,
-    #[serde(deserialize_with = "null_as_default")]
+    /// Worker nodes, as `masters`. For a node that is in `masters` too the value may stay empty.
+    #[serde(deserialize_with = "super::null_as_default")]
+    #[schemars(schema_with = "schema::node_table")]
     pub workers: NodeTable,
-    /// Must hold for the host of every slot.
+    /// Labels that the host of every node must have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_selector: Option<LabelSelector>,
+    /// Spreads the nodes over racks, rooms or whatever a label of the hosts names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_domains: Option<FailureDomains>,
+    /// What is installed, and how.
     pub kubernetes: KubernetesSpec,
-    /// Pod network, in the place where the original CRs have it.
+    /// Pod network, in the place where the original BPA operator has it; `kubernetes.podSubnet`
+    /// comes first.
+    #[schemars(schema_with = "schema::subnet")]
     #[serde(rename = "PodSubnet", skip_serializing_if = "Option::is_none")]
     pub legacy_pod_subnet: Option<String>,
     /// Extra playbooks of the bundle, run after the install.
     #[serde(
         rename = "KUDPlugins",
-        deserialize_with = "null_as_default",
+        deserialize_with = "super::null_as_default",
         skip_serializing_if = "Vec::is_empty"
     )]
+    #[schemars(length(max = 64), inner(length(max = 63)), extend("nullable" = true), transform = schema::plugins)]
     pub plugins: Vec<String>,
-    /// Name of the bundle at the site; when absent, the only one there.
+    /// Name of the bundle (the playbooks) at the site; when absent, the only one there.
+    #[schemars(length(max = 63))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bundle: Option<String>,
+    /// Has Metal3 install the operating system on hosts that are `available`. When absent, only
+    /// hosts with an installed system are taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub os: Option<OsSpec>,
+    /// Whether a plan is carried out at once or waits for a person.
     pub approval: Approval,
+    /// What happens to the cluster when this object is deleted.
     pub deletion_policy: DeletionPolicy,
+    /// Where the kubeconfig of the new cluster is kept.
     pub kubeconfig: KubeconfigPlace,
+    /// True: nothing new is started; what runs goes on.
     pub paused: bool,
     /// Fields that we don't know (removed ones of the original among them): ignored with a warning.
     #[serde(flatten)]
@@ -67,30 +87,38 @@ pub struct ProvisioningSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeNeed {
-    /// Any NIC of the host has one of these.
+    /// The host with this MAC address, or one of a list of them, on any of its network cards.
     #[serde(rename = "mac-address", skip_serializing_if = "MacList::is_empty")]
+    #[schemars(schema_with = "schema::mac_list")]
     pub mac_address: MacList,
-    /// Logical CPUs (threads).
+    /// At least this many logical CPUs (threads).
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "whole_number")]
     #[schemars(schema_with = "schema::whole_number")]
     pub cpu: Option<u32>,
+    /// At least this much memory, such as 64Gi.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::quantity")]
     pub memory: Option<Quantity>,
-    /// One disk of at least this size.
+    /// One disk of at least this size, such as 500G.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::quantity")]
     pub disk: Option<Quantity>,
+    /// Labels that the host must have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_selector: Option<LabelSelector>,
+    /// True: the host has SR-IOV, as its labels say; false: it has not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sriov: Option<bool>,
+    /// True: the host has QuickAssist, as its labels say; false: it has not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub qat: Option<bool>,
-    /// Makes this entry n slots `name-0` to `name-(n-1)`.
+    /// Makes this entry n nodes, `NAME-0` to `NAME-(n-1)`; at most 1000.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "whole_number")]
     #[schemars(schema_with = "schema::whole_number")]
     pub count: Option<u32>,
-    /// An address that wins over every lease (Metal3 issue CAPM3#3286: static addresses).
+    /// The node's IP address. It wins over every DHCP lease, for hosts with static addresses.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::address")]
     pub address: Option<std::net::IpAddr>,
     #[serde(flatten)]
     #[schemars(skip)]
@@ -113,18 +141,28 @@ impl MacList {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct LabelSelector {
+    /// Each label with exactly this value.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "schema::labels")]
     pub match_labels: BTreeMap<String, String>,
+    /// Further requirements; all must hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
     pub match_expressions: Vec<SelectorRequirement>,
 }
 
 /// One `matchExpressions` item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = schema::selector)]
 pub struct SelectorRequirement {
+    /// The label's name.
+    #[schemars(length(max = 317))]
     pub key: String,
+    /// How the label's value and `values` are compared.
     pub operator: SelectorOperator,
+    /// Values for In and NotIn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(length(max = 63)))]
     pub values: Vec<String>,
 }
 
@@ -140,7 +178,10 @@ pub enum SelectorOperator {
 /// Spread of the slots over the values of a host label.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailureDomains {
+    /// The label of the hosts that names their domain, such as `topology.example.org/rack`.
+    #[schemars(length(max = 317))]
     pub label: String,
+    /// Whether an uneven spread is refused or only avoided.
     #[serde(default)]
     pub spread: Spread,
 }
@@ -148,7 +189,9 @@ pub struct FailureDomains {
 /// How binding the spread is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Spread {
+    /// An uneven spread is refused.
     Required,
+    /// The spread is as even as the hosts allow.
     #[default]
     Preferred,
 }
@@ -156,29 +199,42 @@ pub enum Spread {
 /// `spec.kubernetes`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(transform = schema::networks)]
 pub struct KubernetesSpec {
-    /// `1.35.4`; a leading `v` is accepted. When absent, the bundle's default.
+    /// Such as `1.35.4`; a leading `v` is accepted. When absent, the bundle's default.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 16), transform = schema::version)]
     pub version: Option<String>,
+    /// Such as `flannel`; when absent, the bundle's default.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63), transform = schema::network)]
     pub network_plugin: Option<String>,
+    /// Network of the pods, such as 10.244.64.0/18.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::subnet")]
     pub pod_subnet: Option<String>,
+    /// Network of the services, such as 10.96.0.0/16.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::subnet")]
     pub service_subnet: Option<String>,
+    /// Address under which the new cluster's API is reached; when absent, the first master's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<Endpoint>,
-    /// Further variables for the playbooks.
+    /// Further variables for the playbooks, any name and value.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(schema_with = "schema::any_fields")]
+    #[schemars(schema_with = "schema::free_map")]
     pub vars: BTreeMap<String, serde_json::Value>,
 }
 
 /// Where the new cluster's API is reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Endpoint {
+    /// Name or IP address.
+    #[schemars(length(min = 1, max = 253))]
     pub host: String,
+    /// TCP port.
     #[serde(default = "default_api_port")]
+    #[schemars(range(min = 1, max = 65535))]
     pub port: u16,
 }
 
@@ -190,43 +246,45 @@ fn default_api_port() -> u16 {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OsSpec {
-    /// As `spec.image` of a BareMetalHost: `url`, `checksum`, `checksumType`, `format`.
-    #[schemars(schema_with = "schema::any_fields")]
+    /// The image as a BareMetalHost has it: `url`, `checksum`, `checksumType`, `format`.
+    #[schemars(schema_with = "schema::free_map")]
     pub image: serde_json::Value,
+    /// Secret with cloud-init user data, in the host's namespace.
+    #[schemars(length(max = 253))]
     pub user_data_secret: Option<String>,
+    /// Secret with network data, in the host's namespace.
+    #[schemars(length(max = 253))]
     pub network_data_secret: Option<String>,
 }
 
 /// Whether a plan waits for a person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Approval {
+    /// At once.
     #[default]
     Automatic,
+    /// When the annotation `bpa.akraino.org/approve` has the hash of the plan.
     Manual,
 }
 
 /// What happens to the cluster when the Provisioning is deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DeletionPolicy {
+    /// It stays as it is.
     #[default]
     Retain,
+    /// Kubernetes is removed from its hosts.
     Reset,
 }
 
 /// Where the new cluster's kubeconfig is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum KubeconfigPlace {
+    /// In a Secret beside this object.
     #[default]
     Secret,
+    /// Only at the site.
     Site,
-}
-
-fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de> + Default,
-{
-    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// A whole number, also when written as a string of digits (legacy section 2.5).

@@ -13,24 +13,31 @@ use crate::net::MacAddress;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProvisioningStatus {
+    /// The generation of the spec that this status is about.
     pub observed_generation: u64,
     /// One word for the whole: `Pending`, `Waiting`, `Installing`, `Ready`, `Failed`, `Cancelled`,
     /// `Resetting`, `Releasing`, `Paused`, `Invalid`.
     pub phase: String,
-    pub conditions: Conditions,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub plan: Option<PlanStatus>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub site: Option<String>,
-    pub nodes: Vec<NodeStatus>,
-    /// Nodes that are ready of all, as `2/3`; empty while no host is chosen.
+    /// Nodes that are installed, of all: `2/3`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub ready_nodes: String,
+    /// The story, each part with its reason.
+    pub conditions: Conditions,
+    /// Which plan is in force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanStatus>,
+    /// The Site that does the work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
+    /// The nodes and their hosts.
+    pub nodes: Vec<NodeStatus>,
+    /// The run that is in progress, or the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunStatus>,
     /// Where the kubeconfig is: a Secret's name, or a file's path in the embedded world.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubeconfig_secret: Option<String>,
+    /// The version that was installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,
     /// The last value of the annotation `bpa.akraino.org/retry` that was acted on.
@@ -49,6 +56,7 @@ pub struct ProvisioningStatus {
 pub struct PlanStatus {
     /// Names this plan for an approval.
     pub hash: String,
+    /// Which host takes which role, in a few words.
     pub summary: String,
 }
 
@@ -56,8 +64,11 @@ pub struct PlanStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LostHost {
+    /// Its namespace.
     pub namespace: String,
+    /// Its name.
     pub name: String,
+    /// Its uid.
     pub uid: String,
 }
 
@@ -65,14 +76,21 @@ pub struct LostHost {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeStatus {
+    /// The node's name in the new cluster.
     pub name: String,
     /// `control-plane`, `worker`.
     pub roles: Vec<String>,
+    /// Namespace of its BareMetalHost.
     pub host_namespace: String,
+    /// Name of its BareMetalHost.
     pub host: String,
+    /// Uid of its BareMetalHost.
     pub host_uid: String,
+    /// The MAC address that its lease is looked up by.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub mac: Option<MacAddress>,
+    /// Its IP address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
     /// `spec`, `lease:<source>` or `hardware`.
@@ -81,6 +99,7 @@ pub struct NodeStatus {
     /// `Selected`, `Claimed`, `Lost`, `WaitingForLease`, `Resolved`, `Connecting`, `AccessReady`, `Verified`, `Checked`,
     /// `Installing`, `Installed`, `Failed`.
     pub state: String,
+    /// What it waits for, or what went wrong.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
 }
@@ -89,25 +108,34 @@ pub struct NodeStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RunStatus {
+    /// Names this run, for `bpa-coordinator logs --run`.
     pub id: String,
     /// `Install` or `Reset`.
     pub kind: String,
+    /// The generation of the spec that it carries out.
     pub generation: u64,
     /// What the order asked for, in one hash: tells a change that matters from one that doesn't.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub digest: String,
     /// `Sent`, `Accepted`, `Running`, `Succeeded`, `Failed`, `Cancelled`, `Lost`.
     pub state: String,
+    /// The step in progress, or the last one.
     pub step: String,
+    /// All steps so far.
     pub steps: Vec<StepStatus>,
     /// Name of the play in progress, the phase of the install.
     pub phase: String,
+    /// The task in progress.
     pub task: String,
+    /// How many tasks are done.
     pub tasks_done: u64,
+    /// When it began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<Timestamp>,
+    /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished: Option<Timestamp>,
+    /// The last line of the log.
     pub last_line: String,
     /// CamelCase reason of a failure.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -115,6 +143,7 @@ pub struct RunStatus {
     /// What happened, where, and what to do.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
+    /// Preflight checks that did not pass.
     pub checks: Vec<CheckStatus>,
 }
 
@@ -122,11 +151,14 @@ pub struct RunStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StepStatus {
+    /// `Resolve`, `Access`, `Verify`, `Preflight`, `Inventory`, `Kubespray`, `Collect` or `Check`.
     pub name: String,
     /// `Running`, `Done`, `Failed`, `Skipped`.
     pub state: String,
+    /// When it began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<Timestamp>,
+    /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished: Option<Timestamp>,
 }
@@ -135,12 +167,17 @@ pub struct StepStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CheckStatus {
+    /// The node that was looked at.
     pub node: String,
+    /// Names the check.
     pub id: String,
     /// `passed`, `warning`, `pending`, `failed`.
     pub status: String,
+    /// What the install needs.
     pub wanted: String,
+    /// What is there.
     pub found: String,
+    /// What to do.
     pub fix: String,
 }
 
@@ -148,14 +185,21 @@ pub struct CheckStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HistoryEntry {
+    /// Names the run.
     pub run: String,
+    /// `Install` or `Reset`.
     pub kind: String,
+    /// The generation of the spec that it carried out.
     pub generation: u64,
+    /// `Succeeded`, `Failed`, `Cancelled` or `Lost`.
     pub outcome: String,
+    /// When it began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<Timestamp>,
+    /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished: Option<Timestamp>,
+    /// What went wrong.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
 }

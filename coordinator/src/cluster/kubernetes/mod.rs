@@ -1,8 +1,7 @@
-//! The world of objects in a Kubernetes cluster. kube types live here and nowhere else.
-//!
-//! - `crd`, `rules`: the definitions of our kinds, as `deploy/crds` has them
+//! The world of objects in a Kubernetes cluster.
 
 mod crd;
-mod rules;
+mod crd_columns;
+mod crd_schema;
 
-pub use crd::crds;
+pub use crd::{crd_yaml, crds};
