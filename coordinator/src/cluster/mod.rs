@@ -1,6 +1,6 @@
 //! The port to the world of objects: hosts, provisionings, sites, software, clusters.
 //!
-//! One small trait, two worlds: a directory of manifests (here) and Kubernetes (next). What a world
+//! One small trait, two worlds: a directory of manifests and Kubernetes. What a world
 //! can't do it says as a [`WorldError`]; nothing above this room knows which world it is in.
 
 pub mod directory;

@@ -90,6 +90,16 @@ pub enum WorldError {
         "{path} is in use by another `bpa-coordinator run` (process {pid}); stop that one, or give this one a --state of its own"
     )]
     InUse { path: String, pid: String },
+    #[error("can't use the Kubernetes API server at {server}: {message}")]
+    Connect { server: String, message: String },
+    #[error("not all objects are known yet: {what}")]
+    NotReady { what: String },
+    #[error("can't {action} {object}: {problem}")]
+    Api { action: &'static str, object: String, problem: String },
+    #[error(
+        "this coordinator is not the leader (any more): nothing was written; another one has the lease, or the API server can't be reached to renew it"
+    )]
+    NotLeader,
 }
 
 /// The world of objects. Each write is idempotent.

@@ -1,7 +1,39 @@
-//! The world of objects in a Kubernetes cluster.
+//! The Kubernetes world: objects are watched, and written back through the API server. kube types
+//! live here and nowhere else.
+//!
+//! - `crd`, `crd_columns`, `crd_schema`: the definitions of our kinds, as `deploy/crds` has them
+//! - `options`, `connect`: where the API server is, and the clients to it
+//! - `raw`, `decode`: one object as it came, trimmed, then as our type (pure)
+//! - `cache`, `health`, `follow`: what is known of all objects, and how sure that is
+//! - `guard`, `writer`, `fault`: no write without leadership; what an error means (pure)
+//! - `status`, `claims`, `finalizer`, `outputs`, `events`: what is written
+//! - `world`: the face to the rest of the house
 
 mod crd;
 mod crd_columns;
 mod crd_schema;
 
+mod cache;
+mod claims;
+mod connect;
+mod decode;
+mod fault;
+mod finalizer;
+mod follow;
+mod guard;
+mod health;
+mod options;
+mod outputs;
+mod raw;
+mod resource;
+mod status;
+mod world;
+mod writer;
+
 pub use crd::{crd_yaml, crds};
+pub use guard::Guard;
+pub use options::KubernetesOptions;
+pub use world::KubernetesWorld;
+
+/// The name under which our writes are known to the API server.
+pub const FIELD_MANAGER: &str = "bpa-coordinator";

@@ -1,0 +1,284 @@
+//! All objects as they were seen last, ready to be shared.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Instant;
+
+use bpa_common::api::metal3::{BareMetalHost, HardwareData};
+use bpa_common::api::{Cluster, ObjectKey, Provisioning, Site, Software};
+use serde::de::DeserializeOwned;
+use tokio::sync::watch;
+
+use super::decode;
+use super::fault::Fault;
+use super::health::{Health, Need, Scope};
+use super::raw::Raw;
+use crate::cluster::kind::Kind;
+use crate::cluster::{HostRecord, ObjectProblem, Snapshot};
+
+/// What is known of the objects. Read by decisions, written by watches.
+#[derive(Debug)]
+pub struct Cache {
+    shelves: RwLock<Shelves>,
+    changes: watch::Sender<u64>,
+}
+
+/// An object, or why it can't be used.
+type Item<T> = Result<Arc<T>, ObjectProblem>;
+type Shelf<T> = BTreeMap<ObjectKey, Item<T>>;
+
+#[derive(Debug)]
+struct Shelves {
+    hosts: BTreeMap<ObjectKey, Pair>,
+    provisionings: Shelf<Provisioning>,
+    sites: Shelf<Site>,
+    softwares: Shelf<Software>,
+    clusters: Shelf<Cluster>,
+    health: Health,
+}
+
+/// A host and its inspection data come from two watches, in any order.
+#[derive(Debug, Default)]
+struct Pair {
+    host: Option<Item<BareMetalHost>>,
+    data: Option<Item<HardwareData>>,
+    /// Both together, made when one of them changes.
+    record: Option<Arc<HostRecord>>,
+}
+
+impl Pair {
+    fn join(&mut self) {
+        let host = self.host.as_ref().and_then(|host| host.as_ref().ok());
+        let data = self.data.as_ref().and_then(|data| data.as_ref().ok());
+        self.record = host.map(|host| {
+            let (host, hardware) = (BareMetalHost::clone(host), data.map(|data| (**data).clone()));
+            Arc::new(HostRecord { host, hardware })
+        });
+    }
+
+    fn problems(&self) -> impl Iterator<Item = &ObjectProblem> {
+        let host = self.host.as_ref().and_then(|host| host.as_ref().err());
+        host.into_iter().chain(self.data.as_ref().and_then(|data| data.as_ref().err()))
+    }
+}
+
+impl Cache {
+    /// An empty one. `lenient` as in [`Health::new`].
+    pub fn new(lenient: bool) -> Self {
+        let shelves = Shelves {
+            hosts: BTreeMap::new(),
+            provisionings: Shelf::new(),
+            sites: Shelf::new(),
+            softwares: Shelf::new(),
+            clusters: Shelf::new(),
+            health: Health::new(lenient),
+        };
+        Self { shelves: RwLock::new(shelves), changes: watch::channel(0).0 }
+    }
+
+    // Each change below leaves the shelves whole, so a poisoned lock is as good.
+    fn read(&self) -> RwLockReadGuard<'_, Shelves> {
+        self.shelves.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Shelves> {
+        self.shelves.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts changes.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    fn tick(&self) {
+        self.changes.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// A watch begins.
+    pub fn begin(&self, scope: Scope, need: Need) {
+        self.write().health.add(scope, need);
+    }
+
+    /// Everything of a watch was listed: what it did not show is gone.
+    pub fn listed(&self, scope: &Scope, seen: &BTreeSet<ObjectKey>) {
+        let gone = |key: &ObjectKey| {
+            let inside = scope.namespace.as_ref().is_none_or(|name| *name == key.namespace);
+            inside && !seen.contains(key)
+        };
+        let mut shelves = self.write();
+        let gone: Vec<ObjectKey> =
+            shelves.keys(scope.kind).into_iter().filter(|key| gone(key)).collect();
+        for key in &gone {
+            shelves.remove(scope.kind, key);
+        }
+        shelves.health.listed(scope);
+        drop(shelves);
+        self.tick();
+    }
+
+    /// An object came or changed. `tell` is false while a list is being read.
+    pub fn put(&self, scope: &Scope, raw: Raw, tell: bool) {
+        let kind = scope.kind;
+        let key = raw.key();
+        // Decoding is done before the lock is taken.
+        let put: Box<dyn FnOnce(&mut Shelves)> = match kind {
+            Kind::Host => {
+                let item = decode::typed(kind, raw).map(|host| Arc::new(decode::trim_host(host)));
+                Box::new(|shelves| shelves.pair(key, |pair| pair.host = Some(item)))
+            }
+            Kind::Hardware => {
+                let item = decode::typed(kind, raw).map(|data| Arc::new(decode::trim_data(data)));
+                Box::new(|shelves| shelves.pair(key, |pair| pair.data = Some(item)))
+            }
+            Kind::Provisioning => {
+                let item = item(kind, raw);
+                Box::new(|shelves| drop(shelves.provisionings.insert(key, item)))
+            }
+            Kind::Site => {
+                let item = item(kind, raw);
+                Box::new(|shelves| drop(shelves.sites.insert(key, item)))
+            }
+            Kind::Software => {
+                let item = item(kind, raw);
+                Box::new(|shelves| drop(shelves.softwares.insert(key, item)))
+            }
+            Kind::Cluster => {
+                let item = item(kind, raw);
+                Box::new(|shelves| drop(shelves.clusters.insert(key, item)))
+            }
+        };
+        let mut shelves = self.write();
+        put(&mut shelves);
+        shelves.health.heard(scope);
+        drop(shelves);
+        if tell {
+            self.tick();
+        }
+    }
+
+    /// An object is gone.
+    pub fn remove(&self, scope: &Scope, key: &ObjectKey) {
+        let mut shelves = self.write();
+        shelves.remove(scope.kind, key);
+        shelves.health.heard(scope);
+        drop(shelves);
+        self.tick();
+    }
+
+    /// A watch failed. True when this is news.
+    pub fn failed(&self, scope: &Scope, fault: Fault, message: String) -> bool {
+        let mut shelves = self.write();
+        let was_missing = shelves.health.missing().is_some();
+        let news = shelves.health.failed(scope, fault, message, Instant::now());
+        let turned = was_missing && shelves.health.missing().is_none();
+        drop(shelves);
+        if news || turned {
+            self.tick();
+        }
+        news
+    }
+
+    /// What is not known yet, in words.
+    pub fn missing(&self) -> Option<String> {
+        self.read().health.missing()
+    }
+
+    /// Everything, shared; none while something is not known yet.
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        let shelves = self.read();
+        if shelves.health.missing().is_some() {
+            return None;
+        }
+        let mut problems = shelves.health.problems(Instant::now());
+        problems.extend(shelves.hosts.values().flat_map(Pair::problems).cloned());
+        let mut snapshot = Snapshot {
+            hosts: shelves.hosts.values().filter_map(|pair| pair.record.clone()).collect(),
+            provisionings: good(&shelves.provisionings, &mut problems),
+            sites: owned(good(&shelves.sites, &mut problems)),
+            softwares: owned(good(&shelves.softwares, &mut problems)),
+            clusters: owned(good(&shelves.clusters, &mut problems)),
+            ..Snapshot::default()
+        };
+        snapshot.problems = problems;
+        Some(snapshot)
+    }
+
+    /// The uid of an object, if it is known and can be used.
+    pub fn uid(&self, kind: Kind, key: &ObjectKey) -> Option<String> {
+        fn of<T>(shelf: &Shelf<T>, key: &ObjectKey, uid: fn(&T) -> &String) -> Option<String> {
+            Some(uid(shelf.get(key)?.as_ref().ok()?).clone())
+        }
+        let shelves = self.read();
+        match kind {
+            Kind::Host | Kind::Hardware => {
+                Some(shelves.hosts.get(key)?.record.as_ref()?.host.metadata.uid.clone())
+            }
+            Kind::Provisioning => of(&shelves.provisionings, key, |p| &p.metadata.uid),
+            Kind::Site => of(&shelves.sites, key, |site| &site.metadata.uid),
+            Kind::Software => of(&shelves.softwares, key, |software| &software.metadata.uid),
+            Kind::Cluster => of(&shelves.clusters, key, |cluster| &cluster.metadata.uid),
+        }
+    }
+}
+
+impl Shelves {
+    fn pair(&mut self, key: ObjectKey, change: impl FnOnce(&mut Pair)) {
+        let pair = self.hosts.entry(key).or_default();
+        change(pair);
+        pair.join();
+    }
+
+    fn remove(&mut self, kind: Kind, key: &ObjectKey) {
+        match kind {
+            Kind::Host | Kind::Hardware => {
+                let Some(pair) = self.hosts.get_mut(key) else { return };
+                if kind == Kind::Host {
+                    pair.host = None
+                } else {
+                    pair.data = None
+                }
+                pair.join();
+                if pair.host.is_none() && pair.data.is_none() {
+                    self.hosts.remove(key);
+                }
+            }
+            Kind::Provisioning => drop(self.provisionings.remove(key)),
+            Kind::Site => drop(self.sites.remove(key)),
+            Kind::Software => drop(self.softwares.remove(key)),
+            Kind::Cluster => drop(self.clusters.remove(key)),
+        }
+    }
+
+    fn keys(&self, kind: Kind) -> Vec<ObjectKey> {
+        match kind {
+            Kind::Host | Kind::Hardware => {
+                let there = |pair: &Pair| match kind {
+                    Kind::Host => pair.host.is_some(),
+                    _ => pair.data.is_some(),
+                };
+                self.hosts.iter().filter(|(_, pair)| there(pair)).map(|(k, _)| k.clone()).collect()
+            }
+            Kind::Provisioning => self.provisionings.keys().cloned().collect(),
+            Kind::Site => self.sites.keys().cloned().collect(),
+            Kind::Software => self.softwares.keys().cloned().collect(),
+            Kind::Cluster => self.clusters.keys().cloned().collect(),
+        }
+    }
+}
+
+fn item<T: DeserializeOwned>(kind: Kind, raw: Raw) -> Item<T> {
+    decode::typed(kind, raw).map(Arc::new)
+}
+
+fn good<T>(shelf: &Shelf<T>, problems: &mut Vec<ObjectProblem>) -> Vec<Arc<T>> {
+    problems.extend(shelf.values().filter_map(|item| item.as_ref().err()).cloned());
+    shelf.values().filter_map(|item| item.as_ref().ok()).cloned().collect()
+}
+
+fn owned<T: Clone>(shared: Vec<Arc<T>>) -> Vec<T> {
+    shared.into_iter().map(Arc::unwrap_or_clone).collect()
+}
+
+#[cfg(test)]
+#[path = "cache_tests.rs"]
+mod tests;

@@ -1,0 +1,109 @@
+//! Tests of the cache: objects come in any order, and a bad one affects only itself.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn scope(kind: Kind) -> Scope {
+    Scope { kind, namespace: None }
+}
+
+fn ready() -> Cache {
+    let cache = Cache::new(false);
+    for kind in Kind::ALL {
+        cache.begin(scope(kind), Need::Required);
+    }
+    for kind in Kind::ALL {
+        assert!(cache.snapshot().is_none(), "{kind} is not listed yet");
+        cache.listed(&scope(kind), &BTreeSet::new());
+    }
+    cache
+}
+
+fn put(cache: &Cache, kind: Kind, name: &str, spec: Value) {
+    let object = json!({"metadata": {"name": name, "namespace": "m", "uid": format!("uid-{name}")},
+        "spec": spec});
+    cache.put(&scope(kind), serde_json::from_value(object).unwrap(), true);
+}
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey::new("m", name)
+}
+
+#[test]
+fn a_host_and_its_hardware_meet_whichever_comes_first() {
+    let cache = ready();
+    let hardware = json!({"hardware": {"cpu": {"count": 4}}});
+    put(&cache, Kind::Hardware, "a", hardware.clone());
+    assert!(cache.snapshot().unwrap().hosts.is_empty(), "hardware alone is no host");
+    put(&cache, Kind::Host, "a", json!({"online": true}));
+    put(&cache, Kind::Host, "b", json!({"online": true}));
+    put(&cache, Kind::Hardware, "b", hardware);
+    let hosts = cache.snapshot().unwrap().hosts;
+    assert_eq!(hosts.len(), 2);
+    for host in hosts {
+        let data = host.hardware.as_ref().unwrap().spec.hardware.as_ref().unwrap();
+        assert_eq!(data.cpu.as_ref().unwrap().count, Some(4));
+    }
+    cache.remove(&scope(Kind::Hardware), &key("a"));
+    assert_eq!(cache.snapshot().unwrap().hosts[0].hardware, None);
+    cache.remove(&scope(Kind::Host), &key("a"));
+    assert_eq!(cache.snapshot().unwrap().hosts.len(), 1);
+}
+
+#[test]
+fn an_object_that_does_not_fit_is_a_problem_until_it_is_corrected() {
+    let cache = ready();
+    put(&cache, Kind::Provisioning, "good", json!({}));
+    put(&cache, Kind::Provisioning, "bad", json!({"masters": 7}));
+    put(&cache, Kind::Host, "bad", json!({"online": "perhaps"}));
+    let snapshot = cache.snapshot().unwrap();
+    assert_eq!((snapshot.provisionings.len(), snapshot.hosts.len()), (1, 0));
+    assert_eq!(snapshot.problems.len(), 2, "{:?}", snapshot.problems);
+    assert!(snapshot.problems.iter().all(|problem| problem.key == Some(key("bad"))));
+    put(&cache, Kind::Provisioning, "bad", json!({"masters": []}));
+    cache.remove(&scope(Kind::Host), &key("bad"));
+    let snapshot = cache.snapshot().unwrap();
+    assert_eq!((snapshot.provisionings.len(), snapshot.problems.len()), (2, 0));
+}
+
+#[test]
+fn a_snapshot_shares_objects_and_is_not_changed_by_what_comes_later() {
+    let cache = ready();
+    put(&cache, Kind::Host, "a", json!({"online": false}));
+    let before = cache.snapshot().unwrap();
+    let again = cache.snapshot().unwrap();
+    assert!(Arc::ptr_eq(&before.hosts[0], &again.hosts[0]));
+    put(&cache, Kind::Host, "a", json!({"online": true}));
+    assert!(!before.hosts[0].host.spec.online);
+    assert!(cache.snapshot().unwrap().hosts[0].host.spec.online);
+}
+
+#[test]
+fn a_list_of_one_namespace_leaves_the_others_alone() {
+    let cache = ready();
+    put(&cache, Kind::Site, "a", json!({}));
+    let other = Scope { kind: Kind::Site, namespace: Some("other".into()) };
+    cache.listed(&other, &BTreeSet::new());
+    assert_eq!(cache.snapshot().unwrap().sites.len(), 1);
+    let own = Scope { kind: Kind::Site, namespace: Some("m".into()) };
+    cache.listed(&own, &BTreeSet::new());
+    assert!(cache.snapshot().unwrap().sites.is_empty());
+}
+
+#[test]
+fn every_change_is_told_and_the_uid_is_known() {
+    let cache = ready();
+    let mut changes = cache.changes();
+    changes.mark_unchanged();
+    put(&cache, Kind::Software, "s", json!({}));
+    assert!(changes.has_changed().unwrap());
+    changes.mark_unchanged();
+    cache.remove(&scope(Kind::Software), &key("none"));
+    assert!(changes.has_changed().unwrap());
+    for kind in Kind::ALL {
+        put(&cache, kind, "x", json!({"online": true}));
+        assert_eq!(cache.uid(kind, &key("x")).as_deref(), Some("uid-x"), "{kind}");
+    }
+    assert_eq!(cache.uid(Kind::Host, &key("none")), None);
+}

@@ -1,0 +1,169 @@
+//! The Kubernetes world as the rest of the house sees it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bpa_common::api::metal3::ConsumerRef;
+use bpa_common::api::{ObjectKey, Provisioning, ProvisioningStatus, SiteStatus};
+use kube::Config;
+use secrecy::SecretString;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::cache::Cache;
+use super::connect::{self, Connection};
+use super::follow::{self, WATCHED};
+use super::guard::Guard;
+use super::health::Scope;
+use super::options::KubernetesOptions;
+use super::writer::Writer;
+use super::{claims, finalizer, outputs, status};
+use crate::cluster::kind::Kind;
+use crate::cluster::{ClaimOutcome, HostRef, ObjectEvent, Snapshot, World, WorldError};
+
+/// The world of objects of a Kubernetes API server. Clones share everything.
+#[derive(Clone)]
+pub struct KubernetesWorld {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    connection: Connection,
+    cache: Arc<Cache>,
+    writer: Writer,
+    /// The watches: they end with the world.
+    _watches: JoinSet<()>,
+}
+
+impl KubernetesWorld {
+    /// Begins to watch. Objects are known some time after: see [`KubernetesWorld::ready`].
+    ///
+    /// # Errors
+    /// [`WorldError::Connect`] when no API server is named or the settings can't be used.
+    pub async fn connect(options: KubernetesOptions) -> Result<Self, WorldError> {
+        let config = connect::config(&options).await?;
+        Self::with_config(config, &options)
+    }
+
+    /// As [`KubernetesWorld::connect`], with settings of its own.
+    ///
+    /// # Errors
+    /// [`WorldError::Connect`] when the settings can't be used.
+    pub fn with_config(config: Config, options: &KubernetesOptions) -> Result<Self, WorldError> {
+        let connection = connect::connect(config, options)?;
+        let cache = Arc::new(Cache::new(options.lenient));
+        let mut watches = JoinSet::new();
+        for namespace in options.scopes() {
+            for (kind, need) in WATCHED {
+                let scope = Scope { kind, namespace: namespace.clone() };
+                cache.begin(scope.clone(), need);
+                let (client, cache) = (connection.client.clone(), Arc::clone(&cache));
+                watches.spawn(follow::follow(client, scope, cache));
+            }
+        }
+        let writer = Writer { client: connection.client.clone(), guard: Guard::free() };
+        let inner = Inner { connection, cache, writer, _watches: watches };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Waits until all objects are known.
+    ///
+    /// # Errors
+    /// [`WorldError::NotReady`] with what is missing when it takes longer than `limit`.
+    pub async fn ready(&self, limit: Duration) -> Result<(), WorldError> {
+        let mut changes = self.inner.cache.changes();
+        let known = async {
+            while self.inner.cache.missing().is_some() {
+                if changes.changed().await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
+        };
+        let waited = tokio::time::timeout(limit, known).await;
+        match (waited, self.inner.cache.missing()) {
+            (Err(_), Some(what)) => Err(WorldError::NotReady { what }),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is asked before every write. Free until an election is held.
+    pub fn guard(&self) -> &Guard {
+        &self.inner.writer.guard
+    }
+
+    /// The API server's address.
+    pub fn server(&self) -> &str {
+        &self.inner.connection.server
+    }
+
+    /// Namespace of the coordinator's own objects.
+    pub fn system_namespace(&self) -> &str {
+        &self.inner.connection.system_namespace
+    }
+}
+
+impl std::fmt::Debug for KubernetesWorld {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "KubernetesWorld({})", self.server())
+    }
+}
+
+impl World for KubernetesWorld {
+    async fn snapshot(&self) -> Result<Snapshot, WorldError> {
+        let cache = &self.inner.cache;
+        cache.snapshot().ok_or_else(|| WorldError::NotReady {
+            what: cache.missing().unwrap_or_else(|| "the lists were being read".to_owned()),
+        })
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.inner.cache.changes()
+    }
+
+    async fn write_provisioning_status(
+        &self,
+        key: &ObjectKey,
+        uid: &str,
+        status: &ProvisioningStatus,
+    ) -> Result<(), WorldError> {
+        status::write(&self.inner.writer, Kind::Provisioning, key, Some(uid), status).await
+    }
+
+    async fn write_site_status(
+        &self,
+        key: &ObjectKey,
+        status: &SiteStatus,
+    ) -> Result<(), WorldError> {
+        status::write(&self.inner.writer, Kind::Site, key, None, status).await
+    }
+
+    async fn set_finalizer(&self, key: &ObjectKey, present: bool) -> Result<(), WorldError> {
+        finalizer::set(&self.inner.writer, key, present).await
+    }
+
+    async fn claim(
+        &self,
+        host: &HostRef,
+        resource_version: &str,
+        consumer: &ConsumerRef,
+    ) -> Result<ClaimOutcome, WorldError> {
+        claims::claim(&self.inner.writer, host, resource_version, consumer).await
+    }
+
+    async fn release(&self, host: &HostRef, consumer: &ConsumerRef) -> Result<(), WorldError> {
+        claims::release(&self.inner.writer, host, consumer).await
+    }
+
+    async fn save_kubeconfig(
+        &self,
+        provisioning: &Provisioning,
+        yaml: &SecretString,
+    ) -> Result<String, WorldError> {
+        outputs::save_kubeconfig(&self.inner.writer, provisioning, yaml).await
+    }
+
+    async fn record_event(&self, event: ObjectEvent) -> Result<(), WorldError> {
+        tracing::debug!(object = %event.key, reason = event.reason, "event");
+        Ok(())
+    }
+}
