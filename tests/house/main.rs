@@ -107,6 +107,7 @@ fn pure_rooms_have_no_input_output_clock_or_randomness() {
             let names_kubernetes = line
                 .replace("kube_", "")
                 .replace("kubespray", "")
+                .replace("kubectl", "")
                 .replace("kubernetes", "")
                 .replace("kubeconfig", "")
                 .replace("\"kube", "");

@@ -77,6 +77,10 @@ pub struct ProvisioningSpec {
     pub kubeconfig: KubeconfigPlace,
     /// True: nothing new is started; what runs goes on.
     pub paused: bool,
+    /// Why nothing else of this spec is known: it could not be read. Never in a manifest.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub unreadable: Option<String>,
     /// Fields that we don't know (removed ones of the original among them): ignored with a warning.
     #[serde(flatten)]
     #[schemars(skip)]

@@ -3,6 +3,7 @@
 //! One small trait, two worlds: a directory of manifests and Kubernetes. What a world
 //! can't do it says as a [`WorldError`]; nothing above this room knows which world it is in.
 
+pub mod decode;
 pub mod directory;
 pub mod files;
 pub mod kind;

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::manifest::{self, Place};
+use crate::cluster::decode;
 use crate::cluster::kind::{Kind, ObjectId};
 use crate::cluster::port::{HostRecord, ObjectProblem, Snapshot};
 
@@ -25,9 +26,8 @@ pub struct Merged {
 /// # Errors
 /// The path of the field that does not fit, what was found and wanted.
 pub fn typed<T: DeserializeOwned>(merged: &Merged) -> Result<T, ObjectProblem> {
-    serde_path_to_error::deserialize(&merged.value).map_err(|error| {
-        let path = error.path().to_string();
-        let message = format!("{path}: {}; correct it in {}", error.inner(), merged.place.file);
+    decode::from_value(merged.value.clone()).map_err(|problem| {
+        let message = format!("{problem}; correct it in {}", merged.place.file);
         manifest::problem(&merged.place, Some(merged.id.clone()), message)
     })
 }
@@ -105,7 +105,11 @@ mod tests {
         assert_eq!(hardware.spec.hardware.as_ref().unwrap().cpu.as_ref().unwrap().count, Some(4));
         let problem = &snapshot.problems[0];
         assert_eq!(problem.place, "a.yaml, document 3");
-        assert!(problem.message.starts_with("spec.online: invalid type"), "{}", problem.message);
+        assert!(
+            problem.message.starts_with("spec.online: wanted true or false"),
+            "{}",
+            problem.message
+        );
         assert_eq!(problem.key.as_ref().unwrap().to_string(), "default/b");
     }
 

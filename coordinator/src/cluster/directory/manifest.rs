@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::header::{Header, header};
+use crate::cluster::decode::drop_nulls;
 use crate::cluster::kind::ObjectId;
 use crate::cluster::port::ObjectProblem;
 
@@ -183,18 +184,6 @@ fn clean(mut value: Value, id: &ObjectId) -> Value {
         fields.entry("spec").or_insert_with(|| Value::Object(Map::new()));
     }
     value
-}
-
-/// Lists keep their nulls: in `workers`, `- master-1:` says something. So do free variables.
-fn drop_nulls(value: &mut Value) {
-    if let Value::Object(fields) = value {
-        fields.retain(|_, inner| !inner.is_null());
-        for (name, inner) in fields.iter_mut() {
-            if name != "vars" {
-                drop_nulls(inner);
-            }
-        }
-    }
 }
 
 /// A problem at a place of a file.

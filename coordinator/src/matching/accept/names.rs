@@ -16,18 +16,26 @@ const RESERVED: [&str; 12] = [
     "yes",
 ];
 
+/// A name as it can be shown in a message: on one line, and not longer than that.
+pub fn shown(name: &str) -> String {
+    const MOST: usize = 64;
+    let start: String = name.chars().take(MOST).collect();
+    let dots = if name.chars().nth(MOST).is_some() { "..." } else { "" };
+    format!("{}{dots}", start.escape_debug())
+}
+
 /// A DNS-1123 label that starts with a letter and means nothing else.
 pub fn check_node_name(name: &str) -> Result<(), String> {
     if !is_label(name) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         let hint = suggestion(name);
         return Err(format!(
             "node name `{}` can't be a host name: wanted 1 to 63 lower-case letters, digits and dashes, starting with a letter{hint}",
-            name.escape_debug()
+            shown(name)
         ));
     }
     if RESERVED.contains(&name) {
         return Err(format!(
-            "node name `{name}` has another meaning in an inventory; choose another"
+            "node name `{name}` has another meaning in an inventory; choose another, such as `node-{name}`"
         ));
     }
     Ok(())
@@ -53,8 +61,8 @@ pub fn check_cluster_name(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "cluster name `{}` (label `cluster`, else metadata.name) must be 1 to 63 lower-case letters, digits and dashes",
-        name.escape_debug()
+        "cluster name `{}` (label `cluster`, else metadata.name) can't name objects and directories: wanted 1 to 63 lower-case letters, digits and dashes, such as edge-a; set the label `cluster`",
+        shown(name)
     ))
 }
 
@@ -64,8 +72,8 @@ pub fn check_plugin(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "KUDPlugins: `{}` is not a plugin name: wanted lower-case letters, digits and dashes",
-        name.escape_debug()
+        "KUDPlugins: `{}` is not a plugin name: wanted 1 to 63 lower-case letters, digits and dashes, such as emco",
+        shown(name)
     ))
 }
 
@@ -82,10 +90,7 @@ pub fn check_version(version: &str) -> Result<(), String> {
     {
         return Ok(());
     }
-    Err(format!(
-        "spec.kubernetes.version is `{}`: wanted a version such as 1.35.4",
-        version.escape_debug()
-    ))
+    Err(format!("spec.kubernetes.version is `{}`: wanted a version such as 1.35.4", shown(version)))
 }
 
 /// RFC 1123 label.
