@@ -97,7 +97,7 @@ pub struct NodeNeed {
     pub mac_address: MacList,
     /// At least this many logical CPUs (threads).
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "whole_number")]
-    #[schemars(schema_with = "schema::whole_number")]
+    #[schemars(schema_with = "schema::cpus")]
     pub cpu: Option<u32>,
     /// At least this much memory, such as 64Gi.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +118,7 @@ pub struct NodeNeed {
     pub qat: Option<bool>,
     /// Makes this entry n nodes, `NAME-0` to `NAME-(n-1)`; at most 1000.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "whole_number")]
-    #[schemars(schema_with = "schema::whole_number")]
+    #[schemars(schema_with = "schema::count")]
     pub count: Option<u32>,
     /// The node's IP address. It wins over every DHCP lease, for hosts with static addresses.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -23,12 +23,15 @@ const MAX_SHOWN: usize = 80;
 /// Longest message, characters.
 const MAX_MESSAGE: usize = 400;
 
-/// Reads an object.
+/// Reads an object. One without a `spec` has an empty one.
 ///
 /// # Errors
 /// The first field that does not fit.
 pub fn from_value<T: DeserializeOwned>(mut value: Value) -> Result<T, FieldProblem> {
     drop_nulls(&mut value);
+    if let Value::Object(fields) = &mut value {
+        fields.entry("spec").or_insert_with(|| json!({}));
+    }
     serde_path_to_error::deserialize(value).map_err(|error| FieldProblem {
         path: shorten(&error.path().to_string(), MAX_SHOWN * 2),
         message: said(&error.inner().to_string()),

@@ -13,7 +13,7 @@ pub use rules::{
     version,
 };
 pub use values::{
-    address, free_map, labels, mac_list, node_table, packages, quantity, subnet, whole_number,
+    address, count, cpus, free_map, labels, mac_list, node_table, packages, quantity, subnet,
 };
 
 use schemars::Schema;

@@ -45,8 +45,21 @@ pub fn quantity(_: &mut SchemaGenerator) -> Schema {
     schema
 }
 
-/// A count: a number, or text of digits as the original CRs may have it.
-pub fn whole_number(_: &mut SchemaGenerator) -> Schema {
+/// Logical CPUs.
+pub fn cpus(_: &mut SchemaGenerator) -> Schema {
+    whole_number(1_000_000, "wanted a whole number of CPUs from 0 to 1000000, such as 8")
+}
+
+/// Nodes of one entry.
+pub fn count(_: &mut SchemaGenerator) -> Schema {
+    whole_number(
+        MOST_NODES,
+        "wanted a whole number of nodes from 0 to 1000, such as 3; more are not possible in one cluster",
+    )
+}
+
+/// A number, or text of digits as the original CRs may have it.
+fn whole_number(most: usize, message: &str) -> Schema {
     let mut schema = json_schema!({
         "x-kubernetes-int-or-string": true,
         "nullable": true,
@@ -57,9 +70,9 @@ pub fn whole_number(_: &mut SchemaGenerator) -> Schema {
     rule(
         &mut schema,
         &format!(
-            "type(self) == int ? self >= 0 && self <= 1000000 : {DIGITS}.exists(d, self.startsWith(d)) && {DIGITS}.exists(d, self.endsWith(d))"
+            "type(self) == int ? self >= 0 && self <= {most} : {DIGITS}.exists(d, self.startsWith(d)) && {DIGITS}.exists(d, self.endsWith(d))"
         ),
-        "wanted a whole number from 0 to 1000000, such as 4",
+        message,
     );
     schema
 }

@@ -131,7 +131,7 @@ impl Cache {
                 Box::new(|shelves| shelves.pair(key, |pair| pair.data = Some(item)))
             }
             Kind::Provisioning => {
-                let item = item(kind, raw);
+                let item = decode::provisioning(raw).map(Arc::new);
                 Box::new(|shelves| drop(shelves.provisionings.insert(key, item)))
             }
             Kind::Site => {

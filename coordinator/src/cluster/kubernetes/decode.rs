@@ -1,10 +1,12 @@
 //! From an object as it came to our type. One that does not fit is a problem of its own. Pure.
 
+use bpa_common::api::Provisioning;
 use bpa_common::api::metal3::{BareMetalHost, Hardware, HardwareData};
 use serde::de::DeserializeOwned;
 
 use super::raw::Raw;
 use crate::cluster::ObjectProblem;
+use crate::cluster::decode::{self, FieldProblem};
 use crate::cluster::kind::{Kind, ObjectId};
 
 /// Reads one object as its type.
@@ -13,22 +15,31 @@ use crate::cluster::kind::{Kind, ObjectId};
 /// The field that does not fit, what was wanted and found.
 pub fn typed<T: DeserializeOwned>(kind: Kind, raw: Raw) -> Result<T, ObjectProblem> {
     let id = ObjectId::new(kind, raw.key());
-    serde_path_to_error::deserialize(raw.into_value()).map_err(|error| {
-        let message = format!(
-            "{}: {}; correct it with: kubectl edit {} -n {} {}",
-            error.path(),
-            error.inner(),
-            super::resource::plural(kind),
-            id.key.namespace,
-            id.key.name
-        );
-        ObjectProblem {
-            place: id.to_string(),
-            kind: kind.name().to_owned(),
-            key: Some(id.key),
-            message,
-        }
-    })
+    decode::from_value(raw.into_value()).map_err(|problem| object_problem(id, &problem))
+}
+
+/// Reads a Provisioning. One whose spec can't be read tells that in its status.
+///
+/// # Errors
+/// When its metadata or its status can't be read.
+pub fn provisioning(raw: Raw) -> Result<Provisioning, ObjectProblem> {
+    let id = ObjectId::new(Kind::Provisioning, raw.key());
+    decode::provisioning(raw.into_value()).map_err(|problem| object_problem(id, &problem))
+}
+
+fn object_problem(id: ObjectId, problem: &FieldProblem) -> ObjectProblem {
+    let message = format!(
+        "{problem}; correct it with: kubectl edit {} -n {} {}",
+        super::resource::plural(id.kind),
+        id.key.namespace,
+        id.key.name
+    );
+    ObjectProblem {
+        place: id.to_string(),
+        kind: id.kind.name().to_owned(),
+        key: Some(id.key),
+        message,
+    }
 }
 
 /// A host without what decisions never look at.
@@ -58,7 +69,6 @@ fn trim_hardware(hardware: &mut Hardware) {
 
 #[cfg(test)]
 mod tests {
-    use bpa_common::api::Provisioning;
     use serde_json::{Value, json};
 
     use super::*;
