@@ -2,11 +2,13 @@
 //! make of each. The files are the fixtures F01 to F23, S1 and S2 of the facts on the original.
 
 use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 use bpa_common::api::{Provisioning, Software};
 use bpa_coordinator::matching::accept;
 use bpa_tests::kubernetes::{Kubectl, shared};
-use bpa_tests::root;
+use bpa_tests::{binary, root};
 
 /// What becomes of a fixture.
 enum Becomes {
@@ -92,27 +94,44 @@ fn without_nulls(value: &serde_json::Value) -> serde_json::Value {
     }
 }
 
-fn judge(kubectl: &Kubectl, name: &str, expected: &Becomes) {
+/// How a user may apply a manifest.
+#[derive(Clone, Copy, PartialEq)]
+enum How {
+    Client,
+    Server,
+}
+
+fn apply(kubectl: &Kubectl, how: How, manifest: &str) -> bpa_tests::process::Ran {
+    let mut args = vec!["apply", "--validate=strict", "-f", "-"];
+    if how == How::Server {
+        args.push("--server-side");
+    }
+    kubectl.try_run(&args, manifest)
+}
+
+fn judge(kubectl: &Kubectl, how: How, name: &str, expected: &Becomes) {
     let manifest = text(name);
+    let ran = apply(kubectl, how, &manifest);
     if let RefusedByServer(words) = expected {
-        let found = kubectl.refused(&manifest);
-        assert!(found.contains(words), "{name}: {found}");
+        assert_ne!(ran.code, 0, "{name} was taken");
+        assert!(ran.err.contains(words), "{name}: {}", ran.err);
         return;
     }
-    kubectl.apply(&manifest);
+    assert_eq!(ran.code, 0, "{name}: {}", ran.err);
+    assert!(!ran.err.to_lowercase().contains("warning"), "{name}: {}", ran.err);
     let list = kubectl.run(&["get", "provisionings", "-o", "json"]);
     let list: serde_json::Value = serde_json::from_str(&list).unwrap();
     let object = list["items"].as_array().unwrap().last().unwrap();
     // Nothing that was written is lost on the way.
-    let last =
-        &object["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"];
-    let applied: serde_json::Value = serde_json::from_str(last.as_str().unwrap()).unwrap();
-    for (field, value) in applied["spec"].as_object().unwrap() {
-        if !value.is_null() {
-            assert_eq!(object["spec"][field], without_nulls(value), "{name}: {field}");
+    let written: Manifest = serde_saphyr::from_str(&manifest).unwrap();
+    for (field, value) in &written.spec {
+        let kept = if how == How::Client { without_nulls(value) } else { value.clone() };
+        if !kept.is_null() {
+            assert_eq!(object["spec"][field], kept, "{name}: {field}");
         }
     }
     let found = outcome(object);
+    told_by_plan(name, object, expected);
     match (expected, found) {
         (Nodes(nodes, warnings), Ok((found, told))) => {
             assert_eq!(&found, nodes, "{name}");
@@ -127,15 +146,59 @@ fn judge(kubectl: &Kubectl, name: &str, expected: &Becomes) {
     kubectl.run(&["delete", "provisionings", "--all"]);
 }
 
-#[test]
-fn each_legacy_provisioning_becomes_what_it_should() {
-    let kubectl = shared().namespace("legacy");
-    for (name, expected) in &EXPECTED {
-        // F22 names the namespace `default`; all others go where kubectl points.
-        let kubectl =
-            if *name == "f22" { kubectl.in_namespace("default") } else { kubectl.clone() };
-        judge(&kubectl, name, expected);
+#[derive(serde::Deserialize)]
+struct Manifest {
+    spec: BTreeMap<String, serde_json::Value>,
+}
+
+/// What `bpa-coordinator plan` makes of an object as the API server has it.
+fn told_by_plan(name: &str, object: &serde_json::Value, expected: &Becomes) {
+    let mut command = Command::new(binary("bpa-coordinator"));
+    let mut child = command
+        .args(["plan", "-f", "-", "-o", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(object.to_string().as_bytes()).unwrap();
+    let told = child.wait_with_output().unwrap();
+    // No host is there, so nothing fits.
+    assert_eq!(told.status.code(), Some(3), "{name}");
+    let report: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
+    let plan = &report["provisionings"][0];
+    match expected {
+        RefusedByUs(words) => {
+            assert!(plan["problems"].to_string().contains(words), "{name}: {plan}");
+        }
+        _ => assert_eq!(plan["accepted"], true, "{name}: {plan}"),
     }
+}
+
+fn each_becomes_what_it_should(kubectl: &Kubectl, how: How) {
+    for (name, expected) in &EXPECTED {
+        // F22 names the namespace `default`.
+        if *name != "f22" {
+            judge(kubectl, how, name, expected);
+        }
+    }
+}
+
+#[test]
+fn each_legacy_provisioning_applied_by_kubectl_becomes_what_it_should() {
+    each_becomes_what_it_should(&shared().namespace("legacy"), How::Client);
+}
+
+#[test]
+fn each_legacy_provisioning_applied_server_side_becomes_what_it_should() {
+    each_becomes_what_it_should(&shared().namespace("legacy-ssa"), How::Server);
+}
+
+#[test]
+fn the_legacy_provisioning_of_the_default_namespace_becomes_what_it_should() {
+    let kubectl = shared().kubectl(bpa_tests::kubernetes::User::Admin).in_namespace("default");
+    let (name, expected) = EXPECTED.iter().find(|(name, _)| *name == "f22").unwrap();
+    judge(&kubectl, How::Client, name, expected);
+    judge(&kubectl, How::Server, name, expected);
 }
 
 #[test]

@@ -1,4 +1,6 @@
 //! The coordinator beside a real Kubernetes API (etcd and kube-apiserver on loopback).
 
+mod absurd;
 mod api;
 mod fixtures;
+mod stored;
