@@ -23,6 +23,7 @@ enum Becomes {
 
 use Becomes::{Nodes, RefusedByServer, RefusedByUs};
 
+const VIRTLET: &str = "virtlet-vm means nothing here";
 const EVEN: &str = "odd number of members";
 const REMOVED: &str = "was removed long ago";
 
@@ -38,15 +39,15 @@ const EXPECTED: [(&str, Becomes); 27] = [
     ("f08", Nodes("master-1:cw", &[])),
     ("f09", Nodes("master-1:c master-2:c worker-1:w worker-2:w", &[EVEN])),
     ("f10", Nodes("master-1:c worker-1:w", &[])),
-    ("f11", Nodes("master-1:cw", &[])),
-    ("f12", Nodes("master-1:c worker-1:w", &[])),
+    ("f11", Nodes("master-1:cw", &[VIRTLET])),
+    ("f12", Nodes("master-1:c worker-1:w", &[VIRTLET])),
     ("f13", Nodes("master-1:cw", &[])),
     ("f14", Nodes("master-test:cw", &[])),
     ("f15", Nodes("master-0:cw", &[])),
     ("f16", Nodes("rack1-node3:c rack1-node2:w", &[])),
-    ("f17", Nodes("master-1:cw", &[])),
+    ("f17", Nodes("master-1:cw", &[VIRTLET])),
     ("f18", Nodes("remote-compute:cw", &[])),
-    ("f19", Nodes("master-1:c master-2:c master-3:c worker-1:w worker-2:w", &[])),
+    ("f19", Nodes("master-1:c master-2:c master-3:c worker-1:w worker-2:w", &[VIRTLET])),
     ("f20", RefusedByServer("spec.master is not a field: write a list, `masters:`")),
     ("f20-review", RefusedByServer("spec.worker is not a field: write a list, `workers:`")),
     (

@@ -51,6 +51,9 @@ pub fn accept(provisioning: &Provisioning) -> Result<Accepted, Rejection> {
         provisioning.metadata.labels.get("cluster").unwrap_or(&provisioning.metadata.name).clone();
     problems.extend(check_cluster_name(&cluster).err());
     unknown_fields(spec, &mut problems, &mut warnings);
+    if provisioning.metadata.labels.get("cluster-type").is_some_and(|kind| kind == "virtlet-vm") {
+        warnings.push("label cluster-type: virtlet-vm means nothing here: pods with virtual machines are not looked up, each node needs a BareMetalHost with its MAC".to_owned());
+    }
     let slots = nodes::slots(spec, &mut problems);
     let control_planes = slots.iter().filter(|s| s.control_plane).count();
     if control_planes == 0 && problems.is_empty() {

@@ -33,4 +33,6 @@ pub use slot::{Need, Slot};
 pub use solve::{Assignment, Bottleneck, Solution, solve};
 
 #[cfg(test)]
+mod statements;
+#[cfg(test)]
 mod testing;

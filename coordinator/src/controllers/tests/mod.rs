@@ -6,6 +6,7 @@ mod directory;
 mod random;
 mod refusals;
 mod runs;
+mod statements;
 mod waiting;
 
 use super::testing::{Bench, Ends};

@@ -21,34 +21,50 @@ fn refused(spec: &str, words: &str) {
 }
 
 #[test]
-fn c35_c36_a_name_that_is_part_of_another_is_a_node_of_its_own() {
+fn statement_35_a_name_that_is_part_of_another_is_a_worker_of_its_own() {
     let spec =
         r#"{"masters": [{"m": {"cpu": 1}}], "workers": [{"worker-10": {}}, {"worker-1": {}}]}"#;
     assert_eq!(
         shape(&read(spec).unwrap())[1..],
         [("worker-10", false, true), ("worker-1", false, true)]
     );
+}
+
+#[test]
+fn statement_36_without_workers_every_master_is_one_whatever_its_name() {
     let spec = r#"{"masters": [{"node-10": {}}, {"node-1": {}}, {"node-2": {}}]}"#;
-    assert!(read(spec).unwrap().slots.iter().all(|s| s.control_plane && s.worker));
+    let accepted = read(spec).unwrap();
+    assert_eq!(accepted.slots.len(), 3);
+    assert!(accepted.slots.iter().all(|s| s.control_plane && s.worker));
 }
 
 #[test]
-fn c37_a_cluster_needs_a_control_plane() {
+fn statement_37_a_cluster_needs_a_control_plane() {
     refused(r#"{"workers": [{"w": {}}]}"#, "spec.masters is empty");
-    refused("{}", "at least one control plane node");
+    refused("{}", "at least one control plane node is needed; write `masters:` as a list");
 }
 
 #[test]
-fn c38_c39_c43_a_worker_of_a_masters_name_is_the_same_node() {
-    for worker in ["null", r#"{"mac-address": "52:54:00:AA:07:01"}"#] {
+fn statement_38_any_master_may_be_a_worker_by_name_alone() {
+    for name in ["a", "b", "c"] {
         let spec = format!(
-            r#"{{"masters": [{{"a": {{}}}}, {{"b": {{"mac-address": "52:54:00:aa:07:01"}}}}, {{"c": {{}}}}], "workers": [{{"b": {worker}}}]}}"#
+            r#"{{"masters": [{{"a": {{}}}}, {{"b": {{}}}}, {{"c": {{}}}}], "workers": [{{"{name}": null}}]}}"#
         );
-        assert_eq!(
-            shape(&read(&spec).unwrap()),
-            [("a", true, false), ("b", true, true), ("c", true, false)]
-        );
+        let both: Vec<_> = shape(&read(&spec).unwrap())
+            .into_iter()
+            .filter(|(_, master, worker)| *master && *worker)
+            .map(|(name, ..)| name.to_owned())
+            .collect();
+        assert_eq!(both, [name]);
     }
+}
+
+#[test]
+fn statement_39_a_node_in_both_lists_is_one_node() {
+    let mac = r#"{"mac-address": "52:54:00:aa:07:01"}"#;
+    let spec =
+        format!(r#"{{"masters": [{{"a": {{}}}}, {{"b": {mac}}}], "workers": [{{"b": {mac}}}]}}"#);
+    assert_eq!(shape(&read(&spec).unwrap()), [("a", true, false), ("b", true, true)]);
     refused(
         r#"{"masters": [{"b": {"mac-address": "52:54:00:aa:07:01"}}], "workers": [{"b": {"mac-address": "52:54:00:aa:07:02"}}]}"#,
         "contradict",
@@ -56,10 +72,32 @@ fn c38_c39_c43_a_worker_of_a_masters_name_is_the_same_node() {
 }
 
 #[test]
-fn c40_c41_c42_names_and_macs_are_unique() {
-    refused(r#"{"masters": [{"a": {}}, {"a": {}}]}"#, "`a` twice");
+fn statement_40_two_masters_of_one_name_are_refused() {
+    refused(
+        r#"{"masters": [{"a": {"mac-address": "52:54:00:aa:03:01"}}, {"a": {"mac-address": "52:54:00:aa:03:02"}}]}"#,
+        "spec.masters names `a` twice",
+    );
+}
+
+#[test]
+fn statement_41_two_masters_of_one_mac_are_refused() {
+    refused(
+        r#"{"masters": [{"a": {"mac-address": "52:54:00:aa:03:01"}}, {"b": {"mac-address": "52:54:00:AA:03:01"}}]}"#,
+        "52:54:00:aa:03:01 is asked for by `a` and `b`",
+    );
+}
+
+#[test]
+fn statement_42_two_workers_of_one_name_or_one_mac_are_refused() {
     refused(r#"{"masters": [{"m": {}}], "workers": [{"a": {}}, {"a": {}}]}"#, "`a` twice");
     let twice = r#"{"mac-address": "52:54:00:aa:03:01"}"#;
+    refused(
+        &format!(
+            r#"{{"masters": [{{"m": {{}}}}], "workers": [{{"a": {twice}}}, {{"b": {twice}}}]}}"#
+        ),
+        "`a` and `b`: one machine can't be two nodes",
+    );
+    // A master and a worker too.
     refused(
         &format!(r#"{{"masters": [{{"a": {twice}}}], "workers": [{{"b": {twice}}}]}}"#),
         "`a` and `b`",
@@ -67,25 +105,84 @@ fn c40_c41_c42_names_and_macs_are_unique() {
 }
 
 #[test]
-fn c44_c45_an_item_is_one_good_name() {
-    refused(r#"{"masters": [{"a": {}, "b": {}}]}"#, "has 2 keys (a, b)");
+fn statement_43_letter_case_does_not_make_another_host() {
+    let spec = r#"{"masters": [{"b": {"mac-address": "52:54:00:aa:07:01"}}], "workers": [{"b": {"mac-address": "52:54:00:AA:07:01"}}]}"#;
+    assert_eq!(shape(&read(spec).unwrap()), [("b", true, true)]);
+}
+
+#[test]
+fn statement_44_a_list_item_is_one_node() {
+    refused(r#"{"masters": [{"a": {}, "b": {}}]}"#, "has 2 keys (a, b): wanted one node name");
     refused(r#"{"masters": [{}]}"#, "has no node name");
-    refused(r#"{"masters": [{"Node_A": {}}]}"#, "`node-a`");
-    refused(r#"{"masters": [{"a\n[all]": {}}]}"#, "can't be a host name");
 }
 
 #[test]
-fn c47_an_even_control_plane_is_told() {
+fn statement_45_a_name_that_is_no_host_name_is_refused_with_a_better_one() {
+    refused(r#"{"masters": [{"Node_A": {}}]}"#, "for example `node-a`");
+    for bad in ["a\\n[all]", "a b", "a=b", "[all]", "A", "-a", "all"] {
+        let error = read(&format!(r#"{{"masters": [{{"{bad}": {{}}}}]}}"#)).unwrap_err();
+        assert!(error.to_string().contains("node name `"), "{bad}: {error}");
+    }
+    let long = "a".repeat(64);
+    refused(&format!(r#"{{"masters": [{{"{long}": {{}}}}]}}"#), "can't be a host name");
+}
+
+#[test]
+fn statement_47_an_even_control_plane_is_told() {
     let accepted = read(r#"{"masters": [{"a": {}}, {"b": {}}]}"#).unwrap();
-    assert!(accepted.warnings[0].contains("runs on 1 of them"), "{:?}", accepted.warnings);
+    let warning = &accepted.warnings[0];
+    assert!(warning.contains("it runs on 1 of them; write 3 or 1"), "{warning}");
 }
 
 #[test]
-fn c51_c53_the_cluster_is_named_by_label_or_object() {
+fn statement_51_without_a_label_the_cluster_has_the_objects_name() {
     assert_eq!(read(r#"{"masters": [{"a": {}}]}"#).unwrap().cluster, "c1");
-    let mut labelled = object("c1", r#"{"masters": [{"a": {}}]}"#);
-    labelled.metadata.labels.insert("cluster".into(), "edge.a".into());
-    assert!(accept(&labelled).unwrap_err().to_string().contains("`edge.a`"));
+    // Never empty: that would be everybody's directory.
+    let mut empty = object("c1", r#"{"masters": [{"a": {}}]}"#);
+    empty.metadata.labels.insert("cluster".into(), String::new());
+    assert!(accept(&empty).unwrap_err().to_string().contains("such as edge-a"));
+}
+
+#[test]
+fn statement_53_a_cluster_name_that_can_name_no_object_is_refused() {
+    for bad in ["edge.a", "Edge", "edge_a", "-a"] {
+        let mut labelled = object("c1", r#"{"masters": [{"a": {}}]}"#);
+        labelled.metadata.labels.insert("cluster".into(), bad.into());
+        let error = accept(&labelled).unwrap_err().to_string();
+        assert!(error.contains(&format!("`{bad}`")) && error.contains("such as edge-a"), "{error}");
+    }
+}
+
+#[test]
+fn statement_82_what_would_be_a_command_is_refused() {
+    for (field, value) in [
+        ("KUDPlugins", r#"["emco; id"]"#),
+        ("KUDPlugins", r#"["$(id)"]"#),
+        ("KUDPlugins", r#"["../emco"]"#),
+        ("PodSubnet", r#""10.0.0.0/8; id""#),
+        ("PodSubnet", r#""{{ lookup('pipe', 'id') }}""#),
+    ] {
+        refused(&format!(r#"{{"masters": [{{"m": {{}}}}], "{field}": {value}}}"#), "wanted ");
+    }
+}
+
+#[test]
+fn many_mistakes_and_long_names_make_a_short_refusal() {
+    let long = "X".repeat(1 << 20);
+    let error = read(&format!(r#"{{"masters": [{{"{long}": {{}}}}], "{long}": 1}}"#)).unwrap_err();
+    assert!(error.to_string().len() < 1000, "{}", error.to_string().len());
+    let items: Vec<String> = (0..900).map(|n| format!(r#"{{"N_{n}": {{"x": 1}}}}"#)).collect();
+    let error = read(&format!(r#"{{"masters": [{}]}}"#, items.join(","))).unwrap_err();
+    assert_eq!((error.problems.len(), error.problems[20].as_str()), (21, "and 880 more"));
+}
+
+#[test]
+fn millions_of_nodes_are_counted_and_not_made() {
+    let items: Vec<String> =
+        (0..10_000).map(|n| format!(r#"{{"n-{n}": {{"count": 1000}}}}"#)).collect();
+    refused(&format!(r#"{{"masters": [{}]}}"#, items.join(",")), "10000000 nodes are asked for");
+    let items: Vec<String> = (0..1001).map(|n| format!(r#"{{"n-{n}": {{}}}}"#)).collect();
+    refused(&format!(r#"{{"masters": [{}]}}"#, items.join(",")), "1001 nodes are asked for");
 }
 
 #[test]
