@@ -1,6 +1,7 @@
 //! The agent's configuration file, `/etc/bpa/agent.toml`: one file, few settings, unknown ones
 //! refused.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -62,11 +63,16 @@ pub struct RunsConfig {
     pub ssh_wait_seconds: u64,
     /// `ansible-playbook --forks`.
     pub forks: u32,
+    /// How many playbooks are at work at once; further runs wait for their turn.
+    pub at_once: NonZeroU32,
 }
+
+/// As many as a small bootstrap host bears.
+const AT_ONCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(3);
 
 impl Default for RunsConfig {
     fn default() -> Self {
-        Self { lease_wait_seconds: 600, ssh_wait_seconds: 120, forks: 10 }
+        Self { lease_wait_seconds: 600, ssh_wait_seconds: 120, forks: 10, at_once: AT_ONCE }
     }
 }
 

@@ -3,4 +3,5 @@
 mod absurd;
 mod api;
 mod fixtures;
+mod statements;
 mod stored;

@@ -78,7 +78,7 @@ fn snapshot(plane: &ControlPlane) -> Snapshot {
 }
 
 #[test]
-fn what_was_stored_unchecked_affects_only_itself() {
+fn statement_81_what_was_stored_unchecked_affects_only_itself() {
     let plane = ControlPlane::start();
     fill(&plane);
     let ours = root().join("deploy/crds").display().to_string();

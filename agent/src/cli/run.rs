@@ -17,7 +17,7 @@ use crate::journal::Journal;
 use crate::leases;
 use crate::link::{LinkStatus, SiteIdentity, run_session_loop};
 use crate::private;
-use crate::runs::{Runs, Shop, now_ms};
+use crate::runs::{Runs, Shop, Turns, now_ms};
 use crate::steps::access::{AccessContext, Pins, SiteKey};
 
 pub(super) const HELP: &str = r#"Example:
@@ -99,6 +99,7 @@ fn shop(config: &Config, site: &str, leases: leases::LeaseFeed) -> Result<Shop, 
         leases,
         bundles: config.bundles.clone(),
         config: config.runs.clone(),
+        turns: Turns::new(config.runs.at_once),
         agent: program()?,
         state_dir,
     })

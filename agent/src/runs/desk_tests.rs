@@ -51,6 +51,7 @@ impl Site {
                 path: bundle,
                 vars: toml::Table::new(),
             }],
+            turns: crate::runs::Turns::new(RunsConfig::default().at_once),
             config: RunsConfig { lease_wait_seconds, ..RunsConfig::default() },
             agent: "/nowhere/bpa-agent".into(),
             state_dir,

@@ -18,6 +18,7 @@ mod shop;
 mod teller;
 #[cfg(test)]
 pub(crate) mod testing;
+mod turns;
 mod worker;
 
 pub use clock::now_ms;
@@ -26,3 +27,4 @@ pub(crate) use desk::state_word;
 pub use host::host_report;
 pub use log::read_log;
 pub use shop::Shop;
+pub use turns::Turns;

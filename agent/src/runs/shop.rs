@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bpa_common::wire::v1::{BundleReport, ClusterPlan};
 
+use super::turns::Turns;
 use crate::config::{BundleConfig, RunsConfig};
 use crate::journal::Journal;
 use crate::leases::LeaseFeed;
@@ -19,6 +20,7 @@ pub struct Shop {
     pub leases: LeaseFeed,
     pub bundles: Vec<BundleConfig>,
     pub config: RunsConfig,
+    pub turns: Turns,
     /// The program of the supervisor: `bpa-agent` itself.
     pub agent: PathBuf,
 }

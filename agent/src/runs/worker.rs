@@ -12,6 +12,7 @@ use super::leftover::tell_leftovers;
 use super::perform::{Performed, Performer};
 use super::shop::Shop;
 use super::teller::Teller;
+use super::turns::Turn;
 use crate::journal::StepEnded;
 use crate::orders::{Next, next};
 use crate::steps::{Journaled, Places};
@@ -41,7 +42,7 @@ pub(super) async fn drive(shop: Arc<Shop>, run: RunId, cancel: CancellationToken
         teller.log_lines(&[EventBody::Accepted]);
     }
     let performer = Performer::new(shop, stored.order, teller, cancel);
-    Worker { performer, run, earlier, played: false }.work().await;
+    Worker { performer, run, earlier, played: false, turn: None }.work().await;
 }
 
 struct Worker {
@@ -51,6 +52,8 @@ struct Worker {
     earlier: usize,
     /// A playbook was at work in this process.
     played: bool,
+    /// Its turn to have one at work.
+    turn: Option<Turn>,
 }
 
 impl Worker {
@@ -74,10 +77,24 @@ impl Worker {
                 }
             };
             match next(&facts) {
+                Next::Do(Step::Kubespray) if self.turn.is_none() => {
+                    let begun = rows.iter().any(|row| row.step == Step::Kubespray);
+                    self.turn = Some(self.take_turn(begun).await);
+                }
                 Next::Do(step) => self.step(step).await,
                 Next::End(outcome) => return self.end(outcome).await,
             }
         }
+    }
+
+    /// Waits until a playbook may be at work; after that the facts are looked at again.
+    async fn take_turn(&self, begun: bool) -> Turn {
+        let Performer { shop, teller, cancel, .. } = &self.performer;
+        if let Some(turn) = shop.turns.now(begun) {
+            return turn;
+        }
+        teller.tell(EventBody::Note { message: shop.turns.words() });
+        shop.turns.wait(cancel).await
     }
 
     async fn step(&mut self, step: Step) {

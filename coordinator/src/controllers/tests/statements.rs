@@ -185,3 +185,34 @@ async fn statement_63_an_object_made_anew_under_the_same_name_gets_no_old_news()
     assert!(status.run.is_none_or(|run| run.id != old.to_string()));
     assert!(bench.world.lock().kubeconfigs.is_empty());
 }
+
+#[tokio::test]
+async fn statement_83_the_pod_network_is_a_variable_of_the_order() {
+    let mut object = provisioning("edge", &["h1"]);
+    object.spec.legacy_pod_subnet = Some("172.21.64.0/18".into());
+    let bench = Bench::new(vec![object]);
+    bench.run().await;
+    let order = bench.fleet.lock().received[0].clone();
+    assert_eq!(order.cluster.pod_subnet.as_deref(), Some("172.21.64.0/18"));
+    let mut object = provisioning("edge", &["h1"]);
+    object.spec.legacy_pod_subnet = Some("10.0.0.0/8".into());
+    object.spec.kubernetes.service_subnet = Some("10.96.0.0/16".into());
+    let bench = Bench::new(vec![object]);
+    bench.run().await;
+    let words = bench.words("edge", "Accepted");
+    assert!(words.contains("overlap; write two apart"), "{words}");
+}
+
+#[tokio::test]
+async fn statement_89_versions_and_playbooks_are_chosen_by_the_spec() {
+    let mut object = provisioning("edge", &["h1"]);
+    object.spec.kubernetes.version = Some("v1.35.4".into());
+    object.spec.kubernetes.network_plugin = Some("flannel".into());
+    object.spec.plugins = vec!["emco".into()];
+    let bench = Bench::new(vec![object]);
+    bench.run().await;
+    let cluster = bench.fleet.lock().received[0].cluster.clone();
+    assert_eq!(cluster.kubernetes_version.as_deref(), Some("1.35.4"));
+    assert_eq!(cluster.network_plugin.as_deref(), Some("flannel"));
+    assert_eq!(cluster.plugins, ["emco"]);
+}
