@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand};
 
 use super::output::Output;
 use super::plan::PlanArgs;
-use crate::cluster::kind::DEFAULT_NAMESPACE;
 
 /// What stands below the options of the command itself.
 const COMMON: &str = "Options of every command";
@@ -26,7 +26,7 @@ const COMMON: &str = "Options of every command";
         bpa-coordinator site approve north\n  \
         bpa-coordinator apply -f hosts.yaml -f provisioning.yaml\n  \
         bpa-coordinator watch edge\n\n\
-        Exit codes: 0 done, 1 error, 2 usage, 3 does not fit or not ready, 4 not found, 5 not possible now."
+        Exit codes: 0 done, 1 error, 2 usage, 3 does not fit or not ready, 4 not found, 5 not possible now, 6 leadership lost."
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -47,9 +47,28 @@ pub struct Common {
     /// How results are printed
     #[arg(long, short, global = true, value_enum, default_value_t = Output::Table, help_heading = COMMON)]
     pub output: Output,
+    #[command(flatten)]
+    pub kubernetes: KubernetesArgs,
     /// What is logged to standard error, e.g. `debug` or `info,bpa_coordinator::sites=trace`
     #[arg(long, global = true, value_name = "FILTER", help_heading = COMMON)]
     pub log: Option<String>,
+}
+
+/// The other world of objects: a Kubernetes API server in the place of a directory.
+#[derive(Clone, Debug, Default, Args)]
+pub struct KubernetesArgs {
+    /// Objects are in a Kubernetes API server, not in a directory
+    #[arg(long = "kubernetes", global = true, env = "BPA_KUBERNETES", value_parser = FalseyValueParser::new(), help_heading = COMMON)]
+    pub on: bool,
+    /// With --kubernetes: this kubeconfig [default: $KUBECONFIG, ~/.kube/config, the pod's own]
+    #[arg(long, global = true, value_name = "FILE", help_heading = COMMON)]
+    pub kubeconfig: Option<PathBuf>,
+    /// With --kubernetes: only objects of this namespace; may be given several times [default: all]
+    #[arg(long = "namespace", short = 'n', global = true, env = "BPA_NAMESPACES", value_name = "NAMESPACE", value_delimiter = ',', help_heading = COMMON)]
+    pub namespaces: Vec<String>,
+    /// With --kubernetes: namespace of the coordinator's own Secret and Lease [default: the pod's, else bpa-system]
+    #[arg(long, global = true, env = "BPA_SYSTEM_NAMESPACE", value_name = "NAMESPACE", help_heading = COMMON)]
+    pub system_namespace: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -113,7 +132,7 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  bpa-coordinator run --objects /srv/bpa/objects --state /var/lib/bpa --advertise 192.0.2.10:7443\n\nStops on SIGTERM or Ctrl-C; runs at the sites go on and are picked up again at the next start."
+    after_help = "Example:\n  bpa-coordinator run --objects /srv/bpa/objects --state /var/lib/bpa --advertise 192.0.2.10:7443\n  bpa-coordinator --kubernetes run --state /var/lib/bpa --advertise 192.0.2.10:7443\n\nStops on SIGTERM or Ctrl-C; runs at the sites go on and are picked up again at the next start."
 )]
 pub struct RunArgs {
     /// UDP address on which agents are served
@@ -122,6 +141,9 @@ pub struct RunArgs {
     /// Where agents reach this coordinator, as it goes into join lines; may be given several times
     #[arg(long, env = "BPA_ADVERTISE", value_name = "HOST:PORT", value_delimiter = ',', value_parser = host_port)]
     pub advertise: Vec<String>,
+    /// Answer GET /healthz and /readyz on this TCP address; ready is only the leader
+    #[arg(long, env = "BPA_HEALTH", value_name = "ADDRESS:PORT")]
+    pub health: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args)]
@@ -219,9 +241,6 @@ pub enum SiteCommand {
 pub struct SiteAddArgs {
     /// Name of the site (lower-case letters, digits and `-`)
     pub name: String,
-    /// Namespace of the Site object: that of the Provisionings which use it
-    #[arg(long, short, value_name = "NAMESPACE", default_value = DEFAULT_NAMESPACE)]
-    pub namespace: String,
     /// Where agents reach the coordinator; default: what `run --advertise` was given
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', value_parser = host_port)]
     pub advertise: Vec<String>,

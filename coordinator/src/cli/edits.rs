@@ -1,4 +1,4 @@
-//! `cancel`, `retry`, `approve`: a person's word, written beside the manifest.
+//! `cancel`, `retry`, `approve`: a person's word, written beside the manifest, or on the object.
 
 use bpa_common::api::Provisioning;
 use jiff::Timestamp;
@@ -10,12 +10,11 @@ use super::find;
 use super::output::note;
 use super::render::cause;
 use super::render::describe::{APPROVE, CANCEL, RETRY, is_active};
-use crate::cluster::World;
-use crate::cluster::directory::DirectoryWorld;
+use super::world::AnyWorld;
 use crate::cluster::kind::{Kind, ObjectId};
 
 /// The Provisioning of this name.
-pub async fn provisioning(world: &DirectoryWorld, name: &str) -> Result<Provisioning, CliError> {
+pub async fn provisioning(world: &AnyWorld, name: &str) -> Result<Provisioning, CliError> {
     let snapshot = world.snapshot().await?;
     find::pick(Kind::Provisioning, &snapshot.provisionings, |p| &p.metadata, name)
         .map(|found| Provisioning::clone(found))
@@ -23,7 +22,7 @@ pub async fn provisioning(world: &DirectoryWorld, name: &str) -> Result<Provisio
 
 /// `cancel`.
 pub async fn cancel(common: &Common, args: &NameArg) -> CliResult {
-    let world = find::open(common)?;
+    let world = AnyWorld::open(common).await?;
     let p = provisioning(&world, &args.name).await?;
     let Some(run) = p.status.run.as_ref().filter(|run| is_active(run)) else {
         let last =
@@ -52,7 +51,7 @@ pub async fn cancel(common: &Common, args: &NameArg) -> CliResult {
 
 /// `retry`.
 pub async fn retry(common: &Common, args: &NameArg) -> CliResult {
-    let world = find::open(common)?;
+    let world = AnyWorld::open(common).await?;
     let p = provisioning(&world, &args.name).await?;
     let key = p.metadata.key();
     match &p.status.run {
@@ -88,7 +87,7 @@ pub async fn retry(common: &Common, args: &NameArg) -> CliResult {
 
 /// `approve`.
 pub async fn approve(common: &Common, args: &ApproveArgs) -> CliResult {
-    let world = find::open(common)?;
+    let world = AnyWorld::open(common).await?;
     let p = provisioning(&world, &args.name).await?;
     let key = p.metadata.key();
     let Some(plan) = p.status.plan.as_ref().filter(|plan| !plan.hash.is_empty()) else {
@@ -113,12 +112,12 @@ pub async fn approve(common: &Common, args: &ApproveArgs) -> CliResult {
     Ok(Exit::Ok)
 }
 
-/// Writes an annotation beside the manifest.
+/// Writes an annotation.
 ///
 /// # Errors
-/// When the object is gone or the overlay can't be written.
+/// When the object is gone or can't be written.
 pub async fn annotate(
-    world: &DirectoryWorld,
+    world: &AnyWorld,
     p: &Provisioning,
     name: &str,
     value: &str,
@@ -135,7 +134,8 @@ mod tests {
 
     use super::super::output::Output;
     use super::*;
-    use crate::cluster::directory::Role;
+    use crate::cluster::World;
+    use crate::cluster::directory::{DirectoryWorld, Role};
 
     /// A world in which `edge` has this status.
     async fn world(dir: &Path, status: ProvisioningStatus) -> Common {
@@ -143,6 +143,7 @@ mod tests {
             objects: dir.join("objects"),
             state: dir.join("state"),
             output: Output::Table,
+            kubernetes: Default::default(),
             log: None,
         };
         std::fs::create_dir(&common.objects).unwrap();
@@ -156,7 +157,8 @@ mod tests {
     }
 
     async fn annotations(common: &Common) -> std::collections::BTreeMap<String, String> {
-        provisioning(&find::open(common).unwrap(), "edge").await.unwrap().metadata.annotations
+        let world = AnyWorld::open(common).await.unwrap();
+        provisioning(&world, "edge").await.unwrap().metadata.annotations
     }
 
     fn edge() -> NameArg {

@@ -1,19 +1,9 @@
-//! Opening the world for a command, and finding the object that a person names.
+//! Finding the object that a person names.
 
 use bpa_common::api::{ObjectKey, ObjectMeta};
 
-use super::args::Common;
 use super::exit::CliError;
-use crate::cluster::directory::{DirectoryWorld, Role};
 use crate::cluster::kind::Kind;
-
-/// Opens the directories for reading and small edits; a running coordinator is not disturbed.
-///
-/// # Errors
-/// When the paths can't be used.
-pub fn open(common: &Common) -> Result<DirectoryWorld, CliError> {
-    Ok(DirectoryWorld::open(&common.objects, &common.state, Role::Reader)?)
-}
 
 /// The kind that a person means.
 ///

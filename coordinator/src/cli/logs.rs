@@ -9,12 +9,12 @@ use bpa_common::wire::v1::RunId;
 use tokio::time::Instant;
 
 use super::args::{Common, LogsArgs};
+use super::edits;
 use super::exit::{CliError, CliResult, Exit};
 use super::output::note;
 use super::render::describe::is_active;
 use super::render::text::clean;
-use super::{edits, find};
-use crate::cluster::directory::DirectoryWorld;
+use super::world::AnyWorld;
 use crate::runs::log_path;
 
 /// How often to look for more.
@@ -26,7 +26,7 @@ const PIECE: usize = 64 << 10;
 
 /// `logs`.
 pub async fn logs(common: &Common, args: &LogsArgs) -> CliResult {
-    let world = find::open(common)?;
+    let world = AnyWorld::open(common).await?;
     let run = match &args.run {
         Some(run) => run.clone(),
         None => last_run(&world, args).await?,
@@ -56,7 +56,7 @@ pub async fn logs(common: &Common, args: &LogsArgs) -> CliResult {
     }
 }
 
-async fn last_run(world: &DirectoryWorld, args: &LogsArgs) -> Result<String, CliError> {
+async fn last_run(world: &AnyWorld, args: &LogsArgs) -> Result<String, CliError> {
     let mut told = false;
     loop {
         let p = edits::provisioning(world, &args.name).await?;
@@ -74,7 +74,7 @@ async fn last_run(world: &DirectoryWorld, args: &LogsArgs) -> Result<String, Cli
     }
 }
 
-async fn goes_on(world: &DirectoryWorld, args: &LogsArgs, run: &str) -> Result<bool, CliError> {
+async fn goes_on(world: &AnyWorld, args: &LogsArgs, run: &str) -> Result<bool, CliError> {
     match edits::provisioning(world, &args.name).await {
         Ok(p) => Ok(p.status.run.is_some_and(|now| now.id == run && is_active(&now))),
         Err(CliError::NotFound(_)) => Ok(false),

@@ -1,4 +1,4 @@
-//! `apply`, `delete` and the face of `plan`: manifests from files.
+//! `apply`, `delete` and the face of `plan`: manifests from files, into either world.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,12 @@ use super::output::note;
 use super::plan::{self, PlanArgs};
 use super::render::describe::FORCE_DELETE;
 use super::render::{get, text};
-use super::{find, plan_text};
-use crate::cluster::directory::{DirectoryWorld, Loaded, Place, load_files, load_text};
+use super::world::AnyWorld;
+use super::{find, manifest_files, plan_text};
+use crate::cluster::WorldError;
+use crate::cluster::directory::{Loaded, load_files, load_text};
 use crate::cluster::kind::{Kind, ObjectId};
-use crate::cluster::{World, files};
+use crate::cluster::kubernetes::{Applied, KubernetesWorld};
 use crate::matching;
 
 /// Most that is read from standard input, bytes.
@@ -48,60 +50,48 @@ pub async fn plan(common: &Common, args: &PlanArgs) -> CliResult {
     Ok(if report.fits { Exit::Ok } else { Exit::NotReady })
 }
 
-/// What `apply` would do with one object.
-struct Step {
-    id: ObjectId,
-    verb: &'static str,
-    /// None when the file says it already.
-    write: Option<(PathBuf, String)>,
-}
-
 /// `apply`: all of it is checked before any of it is written.
 pub async fn apply(common: &Common, args: &RequiredFiles) -> CliResult {
     let loaded = load(&args.files)?;
     refuse_problems(&loaded)?;
-    std::fs::create_dir_all(&common.objects).map_err(|error| {
-        CliError::Other(format!("can't make {}: {error}", common.objects.display()))
-    })?;
-    let world = find::open(common)?;
-    let mut steps = Vec::new();
-    for (id, value) in loaded.objects() {
-        steps.push(step(&world, id, value).await?);
-    }
-    if steps.is_empty() {
+    if loaded.objects().next().is_none() {
         return Err(CliError::Other(
             "no object of ours in these files: nothing to apply".to_owned(),
         ));
     }
-    let mut results = Vec::new();
-    for step in steps {
-        if let Some((path, text)) = &step.write {
-            files::write_with_mode(path, text.as_bytes(), 0o644).map_err(|error| {
-                CliError::Other(format!("can't write {}: {error}", path.display()))
-            })?;
-        }
-        results.push((step.id, step.verb));
-    }
+    let results = match AnyWorld::open(common).await? {
+        AnyWorld::Directory(world) => manifest_files::apply(&world, &loaded).await?,
+        AnyWorld::Kubernetes(world) => apply_all(common, &world, &loaded).await?,
+    };
     if loaded.ignored > 0 {
         note(&format!("{} objects of other kinds were not looked at", loaded.ignored));
     }
     show_results(common, &results)
 }
 
-/// Writes one object of our own making.
-///
-/// # Errors
-/// When it stands elsewhere already, or can't be written.
-pub async fn create(common: &Common, value: &Value) -> Result<(), CliError> {
-    let loaded = load_text("a new object", &value.to_string());
-    std::fs::create_dir_all(&common.objects).map_err(CliError::other)?;
-    let world = find::open(common)?;
+/// Each object by itself: what was taken before one is refused, stays.
+async fn apply_all(
+    common: &Common,
+    world: &KubernetesWorld,
+    loaded: &Loaded,
+) -> Result<Vec<(ObjectId, &'static str)>, CliError> {
+    let mut results = Vec::new();
     for (id, value) in loaded.objects() {
-        if let Some((path, text)) = step(&world, id, value).await?.write {
-            files::write_with_mode(&path, text.as_bytes(), 0o644).map_err(CliError::other)?;
+        let mut id = id.clone();
+        // Without a namespace of its own it goes where `--namespace` says.
+        if let ([only], true) =
+            (&*common.kubernetes.namespaces, value["metadata"]["namespace"].is_null())
+        {
+            id.key.namespace.clone_from(only);
         }
+        let verb = match world.apply(&id, value).await? {
+            Applied::Created => "created",
+            Applied::Configured => "configured",
+            Applied::Unchanged => "unchanged",
+        };
+        results.push((id, verb));
     }
-    Ok(())
+    Ok(results)
 }
 
 fn refuse_problems(loaded: &Loaded) -> Result<(), CliError> {
@@ -129,58 +119,9 @@ fn refuse_problems(loaded: &Loaded) -> Result<(), CliError> {
     }
 }
 
-async fn step(world: &DirectoryWorld, id: &ObjectId, value: &Value) -> Result<Step, CliError> {
-    let existing = world.manifest(id.clone()).await?;
-    let place = existing.as_ref().map(|(place, _)| place).filter(|place| stands(world, place));
-    let file = file_for(world, id, place);
-    let verb = match &existing {
-        Some((place, old)) if old == value && stands(world, place) => {
-            return Ok(Step { id: id.clone(), verb: "unchanged", write: None });
-        }
-        Some(_) => "configured",
-        None => "created",
-    };
-    if let Some(place) = place.filter(|place| Some(&place.file) != file.as_ref()) {
-        return Err(CliError::Conflict(format!(
-            "{id} stands in {place} of {}, a file of your own: change it there, or remove it there and apply again; nothing was applied",
-            world.objects_dir().display()
-        )));
-    }
-    let file = file.ok_or_else(|| {
-        CliError::Conflict(format!("the files that {id} would be kept in hold other objects"))
-    })?;
-    let write = Some((world.objects_dir().join(file), manifest_text(value)?));
-    Ok(Step { id: id.clone(), verb, write })
-}
-
-/// False for what is only remembered of a file that is gone.
-fn stands(world: &DirectoryWorld, place: &Place) -> bool {
-    world.objects_dir().join(&place.file).exists()
-}
-
-/// The file that `apply` keeps an object in: `kind-namespace-name.yaml`. As `-` may be part of names
-/// too, another object may have that file already; then dots tell the parts apart.
-fn file_for(world: &DirectoryWorld, id: &ObjectId, place: Option<&Place>) -> Option<String> {
-    let stem = id.file_stem();
-    let names = [format!("{}.yaml", stem.replacen('.', "-", 2)), format!("{stem}.yaml")];
-    let own = |name: &String| place.is_some_and(|place| place.file == *name);
-    let free = |name: &String| !world.objects_dir().join(name).exists();
-    names.iter().find(|name| own(name)).or_else(|| names.iter().find(|name| free(name))).cloned()
-}
-
-/// YAML that reads back as the same value. JSON, which is YAML too, if it would not.
-fn manifest_text(value: &Value) -> Result<String, CliError> {
-    let yaml = serde_saphyr::to_string(value).map_err(CliError::other)?;
-    let loaded = load_text("check", &yaml);
-    if loaded.objects().map(|(_, read)| read).eq([value]) {
-        return Ok(yaml);
-    }
-    serde_json::to_string_pretty(value).map_err(CliError::other)
-}
-
 /// `delete`: takes manifests away; what becomes of the clusters, the coordinator does.
 pub async fn delete(common: &Common, args: &DeleteArgs) -> CliResult {
-    let world = find::open(common)?;
+    let world = AnyWorld::open(common).await?;
     if let (Some(kind), Some(name), true) = (&args.kind, &args.name, args.force) {
         force(&world, &named(&world, find::kind(kind)?, name).await?).await?;
     }
@@ -197,19 +138,17 @@ pub async fn delete(common: &Common, args: &DeleteArgs) -> CliResult {
         }
     };
     let before = world.snapshot().await?;
-    let mut paths = Vec::new();
-    for id in &ids {
-        match file_to_remove(&world, id).await {
-            Ok(path) => paths.push(path),
-            // With --force it may have been deleted before.
-            Err(CliError::Conflict(_)) if args.force && !has_file(&world, id).await? => {}
-            Err(error) => return Err(error),
+    match &world {
+        AnyWorld::Directory(world) => manifest_files::remove(world, &ids, args.force).await?,
+        AnyWorld::Kubernetes(world) => {
+            for id in &ids {
+                match world.delete(id).await {
+                    // With --force it may have been deleted before.
+                    Err(WorldError::Conflict { .. }) if args.force => {}
+                    done => done?,
+                }
+            }
         }
-    }
-    for path in &paths {
-        files::remove(path).map_err(|error| {
-            CliError::Other(format!("can't remove {}: {error}", path.display()))
-        })?;
     }
     for p in before.provisionings.iter().filter(|p| !p.status.nodes.is_empty()) {
         if ids.contains(&ObjectId::new(Kind::Provisioning, p.metadata.key())) {
@@ -234,7 +173,7 @@ fn farewell(p: &Provisioning) -> String {
 }
 
 /// Marks a Provisioning so that its deletion does not wait for a reset.
-async fn force(world: &DirectoryWorld, id: &ObjectId) -> Result<(), CliError> {
+async fn force(world: &AnyWorld, id: &ObjectId) -> Result<(), CliError> {
     if id.kind != Kind::Provisioning {
         return Err(CliError::Usage(format!(
             "--force is for Provisionings; {} has nothing to wait for",
@@ -245,35 +184,11 @@ async fn force(world: &DirectoryWorld, id: &ObjectId) -> Result<(), CliError> {
     Ok(world.patch(id.clone(), change).await?)
 }
 
-async fn has_file(world: &DirectoryWorld, id: &ObjectId) -> Result<bool, CliError> {
-    Ok(world.manifest(id.clone()).await?.is_some_and(|(place, _)| stands(world, &place)))
-}
-
-async fn named(world: &DirectoryWorld, kind: Kind, name: &str) -> Result<ObjectId, CliError> {
-    let plain = world.plain().await?;
-    let keys: Vec<ObjectKey> =
-        plain.iter().filter(|(id, ..)| id.kind == kind).map(|(id, ..)| id.key.clone()).collect();
+async fn named(world: &AnyWorld, kind: Kind, name: &str) -> Result<ObjectId, CliError> {
+    let plain = world.plain(&[kind]).await?;
+    let keys: Vec<ObjectKey> = plain.into_iter().map(|(id, _)| id.key).collect();
     let index = find::pick_key(kind, &keys, name)?;
     Ok(ObjectId::new(kind, keys[index].clone()))
-}
-
-/// The file that holds this object and nothing else.
-async fn file_to_remove(world: &DirectoryWorld, id: &ObjectId) -> Result<PathBuf, CliError> {
-    let Some((place, _)) = world.manifest(id.clone()).await? else {
-        return Err(CliError::NotFound(format!("no {id} in {}", world.objects_dir().display())));
-    };
-    let path = world.objects_dir().join(&place.file);
-    if !path.exists() {
-        return Err(CliError::Conflict(format!("{id} is being deleted already")));
-    }
-    let inside = load_files(std::slice::from_ref(&path))?;
-    if inside.objects().count() != 1 || !inside.problems.is_empty() || inside.ignored > 0 {
-        return Err(CliError::Conflict(format!(
-            "{id} stands in {} together with other documents; take it out of that file, nothing was deleted",
-            path.display()
-        )));
-    }
-    Ok(path)
 }
 
 fn show_results(common: &Common, results: &[(ObjectId, &str)]) -> CliResult {

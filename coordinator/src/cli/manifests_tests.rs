@@ -5,6 +5,7 @@ use std::fs;
 use super::super::output::Output;
 use super::*;
 use crate::cluster::World;
+use crate::cluster::directory::DirectoryWorld;
 
 const SITE: &str = "apiVersion: bpa.akraino.org/v1alpha1\nkind: Site\nmetadata: {name: north, labels: {zone: \"007\", on: \"yes\"}}\n";
 
@@ -13,6 +14,7 @@ fn common(dir: &Path) -> Common {
         objects: dir.join("objects"),
         state: dir.join("state"),
         output: Output::Table,
+        kubernetes: Default::default(),
         log: None,
     }
 }
@@ -39,7 +41,7 @@ async fn what_is_applied_is_read_back_the_same_and_can_be_deleted() {
     assert_eq!(apply_text(&common, SITE).await.unwrap(), Exit::Ok);
     let path = common.objects.join("site-default-north.yaml");
     let first = fs::read_to_string(&path).unwrap();
-    let snapshot = find::open(&common).unwrap().snapshot().await.unwrap();
+    let snapshot = AnyWorld::open(&common).await.unwrap().snapshot().await.unwrap();
     let labels = &snapshot.sites[0].metadata.labels;
     assert_eq!((labels["zone"].as_str(), labels["on"].as_str()), ("007", "yes"));
     apply_text(&common, SITE).await.unwrap();
@@ -60,9 +62,9 @@ async fn two_objects_whose_names_run_together_have_two_files() {
         let text = SITE.replace("name: north", &format!("name: {name}, namespace: {namespace}"));
         apply_text(&common, &text).await.unwrap();
     }
-    assert_eq!(find::open(&common).unwrap().snapshot().await.unwrap().sites.len(), 2);
+    assert_eq!(AnyWorld::open(&common).await.unwrap().snapshot().await.unwrap().sites.len(), 2);
     delete(&common, &delete_args("site", "c")).await.unwrap();
-    let left = find::open(&common).unwrap().snapshot().await.unwrap().sites;
+    let left = AnyWorld::open(&common).await.unwrap().snapshot().await.unwrap().sites;
     assert_eq!((left.len(), left[0].metadata.name.as_str()), (1, "b-c"));
 }
 

@@ -3,12 +3,14 @@
 //! Each command reads values, and `render` makes text of them; exit codes are in `exit`.
 
 mod args;
+mod choose;
 mod crds;
 mod edits;
 mod exit;
 mod find;
 mod lease_file;
 mod logs;
+mod manifest_files;
 mod manifests;
 mod objects;
 mod output;
@@ -18,10 +20,11 @@ pub mod render;
 mod run;
 mod site;
 mod watch;
+mod world;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
 use exit::{CliError, CliResult};
@@ -29,10 +32,16 @@ use output::note;
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = Cli::command().get_matches();
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    let sources = (matches.value_source("objects"), matches.value_source("on"));
     let default = if matches!(cli.command, Command::Run(_)) { "info" } else { "warn" };
     let result = bpa_common::telemetry::init(cli.common.log.as_deref(), default)
         .map_err(|error| CliError::Usage(error.to_string()))
+        .and_then(|()| choose::check(&cli, sources.0, sources.1))
         .and_then(|()| {
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
             runtime.map_err(CliError::other)?.block_on(execute(&cli))

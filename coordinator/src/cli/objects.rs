@@ -10,16 +10,17 @@ use super::find;
 use super::output::{Output, list, note, print};
 use super::render::table::Table;
 use super::render::{describe, describe_site, get};
-use crate::cluster::directory::{DirectoryWorld, running};
+use super::world::AnyWorld;
+use crate::cluster::Snapshot;
+use crate::cluster::directory::running;
 use crate::cluster::kind::{Kind, ObjectId};
-use crate::cluster::{Snapshot, World};
 
 /// Kinds that `get` without a kind shows.
 const IMPORTANT: [Kind; 3] = [Kind::Provisioning, Kind::Site, Kind::Host];
 
 /// `get`.
 pub async fn get(common: &Common, args: &GetArgs) -> CliResult {
-    let world = find::open(common)?;
+    let world = AnyWorld::open(common).await?;
     if args.kind.as_deref().is_some_and(|kind| matches!(kind, "events" | "event" | "ev")) {
         return events(common, &world).await;
     }
@@ -41,27 +42,23 @@ pub async fn get(common: &Common, args: &GetArgs) -> CliResult {
         note_problems(&snapshot);
         return Ok(Exit::Ok);
     }
-    let wanted = |id: &ObjectId| match &only {
-        Some(only) => id == only,
-        None => kinds.contains(&id.kind),
-    };
-    let plain = world.plain().await?;
+    let wanted = |id: &ObjectId| only.as_ref().is_none_or(|only| id == only);
+    let plain = world.plain(&kinds).await?;
     let items: Vec<Value> =
-        plain.into_iter().filter(|(id, ..)| wanted(id)).map(|(_, _, value)| value).collect();
+        plain.into_iter().filter(|(id, _)| wanted(id)).map(|(_, value)| value).collect();
     common.output.show(&list(items, only.is_some()), String::new)?;
     Ok(Exit::Ok)
 }
 
-async fn events(common: &Common, world: &DirectoryWorld) -> CliResult {
+async fn events(common: &Common, world: &AnyWorld) -> CliResult {
     let events = world.events().await?;
     common.output.show(&events, || get::events(events.iter(), Timestamp::now()).render(""))?;
     Ok(Exit::Ok)
 }
 
-async fn named(world: &DirectoryWorld, kind: Kind, name: &str) -> Result<ObjectId, CliError> {
-    let plain = world.plain().await?;
-    let keys: Vec<_> =
-        plain.into_iter().filter(|(id, ..)| id.kind == kind).map(|(id, ..)| id.key).collect();
+async fn named(world: &AnyWorld, kind: Kind, name: &str) -> Result<ObjectId, CliError> {
+    let plain = world.plain(&[kind]).await?;
+    let keys: Vec<_> = plain.into_iter().map(|(id, _)| id.key).collect();
     let index = find::pick_key(kind, &keys, name)?;
     Ok(ObjectId::new(kind, keys[index].clone()))
 }
@@ -116,7 +113,7 @@ fn note_problems(snapshot: &Snapshot) {
 
 /// What is shown is old when no coordinator keeps it up.
 fn say_when_alone(common: &Common) {
-    if common.state.exists() && !running(&common.state) {
+    if !common.kubernetes.on && common.state.exists() && !running(&common.state) {
         note("no coordinator runs on this state directory: this is what it wrote last");
     }
 }
@@ -128,12 +125,11 @@ pub async fn describe(common: &Common, args: &DescribeArgs) -> CliResult {
         [kind, name] => (find::kind(kind)?, name),
         _ => return Err(CliError::Usage("wanted NAME, or KIND and NAME".to_owned())),
     };
-    let world = find::open(common)?;
+    let world = AnyWorld::open(common).await?;
     if common.output != Output::Table {
         let id = named(&world, kind, name).await?;
-        let plain = world.plain().await?;
-        let items =
-            plain.into_iter().filter(|(found, ..)| *found == id).map(|(_, _, v)| v).collect();
+        let plain = world.plain(&[kind]).await?;
+        let items = plain.into_iter().filter(|(found, _)| *found == id).map(|(_, v)| v).collect();
         common.output.show(&list(items, true), String::new)?;
         return Ok(Exit::Ok);
     }
@@ -214,6 +210,7 @@ mod tests {
             objects: dir.path().to_owned(),
             state: dir.path().join("state"),
             output: Output::Table,
+            kubernetes: Default::default(),
             log: None,
         };
         let text = "apiVersion: bpa.akraino.org/v1alpha1\nkind: Provisioning\nmetadata: {name: p}\nspec: {masters: 7}\n";

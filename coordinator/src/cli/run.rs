@@ -191,6 +191,7 @@ mod tests {
             objects: dir.path().join("objects"),
             state: dir.path().join("state"),
             output: super::super::output::Output::Table,
+            kubernetes: Default::default(),
             log: None,
         };
         make_objects_dir(&common).unwrap();

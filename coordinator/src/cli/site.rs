@@ -10,9 +10,10 @@ use super::exit::{CliError, CliResult, Exit};
 use super::lease_file::LeaseFile;
 use super::output::note;
 use super::render::text;
-use super::{find, lease_file, manifests, objects, run};
-use crate::cluster::kind::{Kind, ObjectId};
-use crate::cluster::{FileVault, World, files};
+use super::world::AnyWorld;
+use super::{find, lease_file, objects, run};
+use crate::cluster::kind::{DEFAULT_NAMESPACE, Kind, ObjectId};
+use crate::cluster::{FileVault, files};
 use crate::sites::{Invitation, SiteAddError, site_add};
 
 /// All of `site …`.
@@ -28,6 +29,8 @@ pub async fn site(common: &Common, command: &SiteCommand) -> CliResult {
 }
 
 async fn add(common: &Common, args: &SiteAddArgs) -> CliResult {
+    let namespace = namespace(common)?;
+    let world = AnyWorld::open(common).await?;
     let addresses = match args.advertise.as_slice() {
         [] => run::advertised(&common.state),
         given => given.to_vec(),
@@ -52,7 +55,7 @@ async fn add(common: &Common, args: &SiteAddArgs) -> CliResult {
             SiteAddError::Enrolled { .. } => CliError::Conflict(error.to_string()),
             SiteAddError::Line(_) | SiteAddError::Store(_) => CliError::other(error),
         })?;
-    make_object(common, &args.namespace, &args.name).await?;
+    make_object(&world, namespace, &args.name).await?;
     let value = json!({
         "site": line.site,
         "line": line.line.expose_secret(),
@@ -74,24 +77,32 @@ async fn add(common: &Common, args: &SiteAddArgs) -> CliResult {
 }
 
 /// A site that is invited is also an object, so that it can be seen and approved.
-async fn make_object(common: &Common, namespace: &str, name: &str) -> Result<(), CliError> {
-    if let Ok(snapshot) = find::open(common)?.snapshot().await
-        && snapshot.sites.iter().any(|site| site.metadata.key() == ObjectKey::new(namespace, name))
+async fn make_object(world: &AnyWorld, namespace: &str, name: &str) -> Result<(), CliError> {
+    let key = ObjectKey::new(namespace, name);
+    if let Ok(snapshot) = world.snapshot().await
+        && snapshot.sites.iter().any(|site| site.metadata.key() == key)
     {
         return Ok(());
     }
     let metadata =
         ObjectMeta { name: name.to_owned(), namespace: namespace.to_owned(), ..Default::default() };
-    let site: Site = Site::new(metadata, Default::default());
-    let mut value = serde_json::to_value(&site).map_err(CliError::other)?;
-    if let Some(fields) = value.as_object_mut() {
-        fields.remove("status");
+    world.create_site(&Site::new(metadata, Default::default())).await
+}
+
+/// Namespace of the Site object: that of the Provisionings which use it.
+fn namespace(common: &Common) -> Result<&str, CliError> {
+    match common.kubernetes.namespaces.as_slice() {
+        [] => Ok(DEFAULT_NAMESPACE),
+        [only] => Ok(only),
+        several => Err(CliError::Usage(format!(
+            "a site is in one namespace: give --namespace once, not {}",
+            several.join(", ")
+        ))),
     }
-    manifests::create(common, &value).await
 }
 
 async fn approve(common: &Common, args: &NameArg) -> CliResult {
-    let world = find::open(common)?;
+    let world = AnyWorld::open(common).await?;
     let snapshot = world.snapshot().await?;
     let site = find::pick(Kind::Site, &snapshot.sites, |site| &site.metadata, &args.name)?;
     let key = site.metadata.key();
@@ -109,7 +120,7 @@ async fn approve(common: &Common, args: &NameArg) -> CliResult {
 }
 
 async fn leases(common: &Common, args: &NameArg) -> CliResult {
-    let world = find::open(common)?;
+    let world = AnyWorld::open(common).await?;
     let snapshot = world.snapshot().await?;
     let site = find::pick(Kind::Site, &snapshot.sites, |site| &site.metadata, &args.name)?;
     let ObjectKey { name, .. } = site.metadata.key();

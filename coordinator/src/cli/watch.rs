@@ -14,7 +14,7 @@ use super::find;
 use super::output::{Output, note, print};
 use super::render::live::{self, End};
 use super::render::{cause, text, words};
-use crate::cluster::World;
+use super::world::AnyWorld;
 use crate::cluster::directory::running;
 use crate::cluster::kind::Kind;
 
@@ -23,14 +23,14 @@ const REDRAW: Duration = Duration::from_millis(500);
 
 /// `watch`.
 pub async fn watch(common: &Common, args: &WatchArgs) -> CliResult {
-    let world = find::open(common)?;
+    let world = AnyWorld::open(common).await?;
     let mut changes = world.changes();
     let mut view = View::new(common.output);
     let deadline = args.timeout.map(|timeout| Instant::now() + timeout);
     let mut last: Option<std::sync::Arc<Provisioning>> = None;
     let mut wanted = args.name.clone();
     let mut silent = false;
-    if !running(&common.state) {
+    if !common.kubernetes.on && !running(&common.state) {
         note(
             "no coordinator runs on this state directory: nothing changes until bpa-coordinator run",
         );

@@ -92,6 +92,8 @@ pub enum WorldError {
     InUse { path: String, pid: String },
     #[error("can't use the Kubernetes API server at {server}: {message}")]
     Connect { server: String, message: String },
+    #[error("can't change {object}: {problem}")]
+    Conflict { object: String, problem: String },
     #[error("not all objects are known yet: {what}")]
     NotReady { what: String },
     #[error("can't {action} {object}: {problem}")]

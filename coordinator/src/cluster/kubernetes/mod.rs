@@ -6,7 +6,8 @@
 //! - `raw`, `decode`: one object as it came, trimmed, then as our type (pure)
 //! - `cache`, `health`, `follow`: what is known of all objects, and how sure that is
 //! - `guard`, `writer`, `fault`: no write without leadership; what an error means (pure)
-//! - `status`, `claims`, `finalizer`, `outputs`, `events`: what is written
+//! - `status`, `claims`, `finalizer`, `outputs`: what is written; `event_book` (pure), `events`: told
+//! - `objects`: what a person does through our commands
 //! - `world`: the face to the rest of the house
 
 mod crd;
@@ -17,11 +18,14 @@ mod cache;
 mod claims;
 mod connect;
 mod decode;
+mod event_book;
+mod events;
 mod fault;
 mod finalizer;
 mod follow;
 mod guard;
 mod health;
+mod objects;
 mod options;
 mod outputs;
 mod raw;
@@ -32,6 +36,7 @@ mod writer;
 
 pub use crd::{crd_yaml, crds};
 pub use guard::Guard;
+pub use objects::Applied;
 pub use options::KubernetesOptions;
 pub use world::KubernetesWorld;
 

@@ -49,16 +49,6 @@ impl Raw {
         self.metadata.finalizers.as_deref().unwrap_or_default()
     }
 
-    /// A field by its path; null when it is not there.
-    pub fn field(&self, pointer: &str) -> &Value {
-        let (first, rest) = pointer.split_once('/').unwrap_or((pointer, ""));
-        let Some(value) = self.body.get(first) else { return &Value::Null };
-        match rest {
-            "" => value,
-            rest => value.pointer(&format!("/{rest}")).unwrap_or(&Value::Null),
-        }
-    }
-
     /// The whole object as JSON, without managed fields and the copy of `kubectl apply`.
     pub fn into_value(self) -> Value {
         Value::Object(self.body)
@@ -144,9 +134,6 @@ mod tests {
         assert_eq!((raw.key().to_string().as_str(), raw.uid()), ("n/a", "u"));
         assert_eq!((raw.resource_version(), raw.finalizers()), ("7", &["f".to_owned()][..]));
         assert!(!raw.is_deleting());
-        assert_eq!(raw.field("spec/consumerRef/name"), "c");
-        assert_eq!(raw.field("spec/none/name"), &Value::Null);
-        assert_eq!(raw.field("status"), &Value::Null);
         let value = raw.into_value();
         assert_eq!(value["metadata"]["annotations"], json!({"mine": "1"}));
         assert_eq!(value["metadata"].get("managedFields"), None);

@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use super::cache::Cache;
 use super::connect::{self, Connection};
+use super::events::Recorder;
 use super::follow::{self, WATCHED};
 use super::guard::Guard;
 use super::health::Scope;
@@ -31,8 +32,10 @@ struct Inner {
     connection: Connection,
     cache: Arc<Cache>,
     writer: Writer,
-    /// The watches: they end with the world.
-    _watches: JoinSet<()>,
+    recorder: Recorder,
+    scopes: Vec<Option<String>>,
+    /// The watches and the teller of events: they end with the world.
+    _tasks: JoinSet<()>,
 }
 
 impl KubernetesWorld {
@@ -52,17 +55,20 @@ impl KubernetesWorld {
     pub fn with_config(config: Config, options: &KubernetesOptions) -> Result<Self, WorldError> {
         let connection = connect::connect(config, options)?;
         let cache = Arc::new(Cache::new(options.lenient));
-        let mut watches = JoinSet::new();
+        let mut tasks = JoinSet::new();
         for namespace in options.scopes() {
             for (kind, need) in WATCHED {
                 let scope = Scope { kind, namespace: namespace.clone() };
                 cache.begin(scope.clone(), need);
                 let (client, cache) = (connection.client.clone(), Arc::clone(&cache));
-                watches.spawn(follow::follow(client, scope, cache));
+                tasks.spawn(follow::follow(client, scope, cache));
             }
         }
         let writer = Writer { client: connection.client.clone(), guard: Guard::free() };
-        let inner = Inner { connection, cache, writer, _watches: watches };
+        let (recorder, telling) = Recorder::new(writer.clone(), Arc::clone(&cache));
+        tasks.spawn(telling);
+        let scopes = options.scopes();
+        let inner = Inner { connection, cache, writer, recorder, scopes, _tasks: tasks };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -89,6 +95,16 @@ impl KubernetesWorld {
     /// What is asked before every write. Free until an election is held.
     pub fn guard(&self) -> &Guard {
         &self.inner.writer.guard
+    }
+
+    /// The namespaces that count; `None` is all of them.
+    pub(super) fn scopes(&self) -> &[Option<String>] {
+        &self.inner.scopes
+    }
+
+    /// The way to the API server.
+    pub(super) fn writer(&self) -> &Writer {
+        &self.inner.writer
     }
 
     /// The API server's address.
@@ -163,7 +179,7 @@ impl World for KubernetesWorld {
     }
 
     async fn record_event(&self, event: ObjectEvent) -> Result<(), WorldError> {
-        tracing::debug!(object = %event.key, reason = event.reason, "event");
+        self.inner.recorder.record(event);
         Ok(())
     }
 }
