@@ -18,6 +18,8 @@ pub enum Exit {
     NotFound,
     /// It can't be done in the present state of things.
     Conflict,
+    /// `run` stopped because another coordinator may lead now.
+    LostLead,
 }
 
 impl From<Exit> for ExitCode {
@@ -29,6 +31,7 @@ impl From<Exit> for ExitCode {
             Exit::NotReady => 3,
             Exit::NotFound => 4,
             Exit::Conflict => 5,
+            Exit::LostLead => 6,
         })
     }
 }
@@ -42,6 +45,8 @@ pub enum CliError {
     NotFound(String),
     #[error("{0}")]
     Conflict(String),
+    #[error("the lead is lost and nothing more is written: {0}; start it again to be a candidate")]
+    LostLead(String),
     #[error("{0}")]
     Other(String),
     #[error(transparent)]
@@ -59,7 +64,9 @@ impl CliError {
         match self {
             Self::Usage(_) => Exit::Usage,
             Self::NotFound(_) | Self::World(WorldError::NotFound { .. }) => Exit::NotFound,
-            Self::Conflict(_) | Self::World(WorldError::InUse { .. }) => Exit::Conflict,
+            Self::Conflict(_)
+            | Self::World(WorldError::InUse { .. } | WorldError::Conflict { .. }) => Exit::Conflict,
+            Self::LostLead(_) | Self::World(WorldError::NotLeader) => Exit::LostLead,
             Self::Other(_) | Self::World(_) => Exit::Error,
         }
     }
@@ -82,7 +89,7 @@ mod tests {
     fn every_exit_code_is_in_the_documentation() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/exit-codes.md");
         let text = std::fs::read_to_string(path).unwrap();
-        for code in 0..=5 {
+        for code in 0..=6 {
             assert!(text.contains(&format!("| {code} |")), "{code}");
         }
     }

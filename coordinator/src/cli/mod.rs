@@ -18,6 +18,7 @@ pub mod plan;
 pub mod plan_text;
 pub mod render;
 mod run;
+mod run_kubernetes;
 mod site;
 mod watch;
 mod world;

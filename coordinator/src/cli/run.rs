@@ -5,70 +5,147 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::args::{Common, RunArgs};
 use super::exit::{CliError, CliResult, Exit};
 use super::lease_file;
 use super::output::note;
+use super::run_kubernetes;
 use crate::cluster::directory::{DirectoryWorld, Role};
-use crate::cluster::{FileVault, Snapshot, World, files};
+use crate::cluster::{FileVault, Snapshot, Vault, World, files};
 use crate::controllers;
 use crate::runs::RunStore;
 use crate::sites::{ServeOptions, Sites, serve};
+use crate::web::{self, Health};
 
 /// How long what is in progress may take to come to an end.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// `run`.
 pub async fn run(common: &Common, args: &RunArgs) -> CliResult {
-    let mut signals = Signals::listen()?;
+    let signals = Signals::listen()?;
+    let (health, told) = watch::channel(Health::Waiting("starting".to_owned()));
+    if let Some(address) = args.health {
+        let problem = |error| CliError::Other(format!("can't answer probes on {address}: {error}"));
+        let address = web::serve(address, told).await.map_err(problem)?;
+        tracing::info!(%address, "answering probes");
+    }
+    if common.kubernetes.on {
+        return run_kubernetes::run(common, args, signals, &health).await;
+    }
     make_objects_dir(common)?;
     let world = DirectoryWorld::open(&common.objects, &common.state, Role::Runner)?;
     let first = world.snapshot().await?;
+    let objects = world.objects_dir().display().to_string();
     let vault = FileVault::open(&common.state).map_err(CliError::other)?;
-    let state = common.state.clone();
-    let opened = tokio::task::spawn_blocking(move || RunStore::open(&state)).await;
-    let runs = opened.map_err(CliError::other)?.map_err(CliError::other)?;
-    let stop = CancellationToken::new();
-    let options =
-        ServeOptions { listen: args.listen, audit: Some(common.state.join("audit.jsonl")) };
-    let sites = serve(options, Arc::new(vault), Arc::new(runs.clone()), stop.clone())
-        .await
-        .map_err(CliError::other)?;
-    let addresses = remember_addresses(&common.state, args, &sites)?;
-    greet(&world, &sites, &addresses, &first);
+    let mut house = House::open(common, args, world, vault, signals).await?;
+    house.greet(&objects, &first);
+    health.send_replace(Health::Ready);
+    let why = house.work(std::future::pending()).await;
+    house.close(why).await
+}
 
-    let leases =
-        tokio::spawn(lease_file::keep(Arc::clone(&sites), common.state.clone(), stop.clone()));
-    let working =
-        tokio::spawn(controllers::run(Arc::new(world), sites, Arc::new(runs), stop.clone()));
-    let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
-    let early = tokio::select! {
-        () = signals.told_to_stop() => None,
-        ended = working_end(&working) => Some(ended),
-    };
-    let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
-    tracing::info!("stopping; runs at the sites go on");
-    stop.cancel();
-    let ended = tokio::time::timeout(GRACE, async { (working.await, leases.await) }).await;
-    match (early, ended) {
-        (None, Ok((Ok(()), _))) => Ok(Exit::Ok),
-        (Some(()), _) => Err(CliError::other("the controllers ended by themselves; see the log")),
-        (_, Ok((Err(error), _))) => Err(CliError::other(error)),
-        (_, Err(_)) => Err(CliError::other("not everything came to an end in 10 s")),
+/// All rooms together, at work.
+pub struct House {
+    signals: Signals,
+    sites: Arc<Sites>,
+    addresses: Vec<String>,
+    working: JoinHandle<()>,
+    leases: JoinHandle<()>,
+    stop: CancellationToken,
+}
+
+/// Why the work ends.
+pub enum End {
+    /// Somebody asked for it.
+    Told,
+    /// The controllers ended, which they never should.
+    Failed,
+    /// Another coordinator may work now.
+    Lost(String),
+}
+
+impl House {
+    /// Opens all rooms; from here on agents are served.
+    pub async fn open<W: World, V: Vault>(
+        common: &Common,
+        args: &RunArgs,
+        world: W,
+        vault: V,
+        signals: Signals,
+    ) -> Result<Self, CliError> {
+        let state = common.state.clone();
+        let opened = tokio::task::spawn_blocking(move || RunStore::open(&state)).await;
+        let runs = opened.map_err(CliError::other)?.map_err(CliError::other)?;
+        let stop = CancellationToken::new();
+        let audit = Some(common.state.join("audit.jsonl"));
+        let options = ServeOptions { listen: args.listen, audit };
+        let vault = Arc::new(vault);
+        let sites = serve(options, Arc::clone(&vault), Arc::new(runs.clone()), stop.clone())
+            .await
+            .map_err(CliError::other)?;
+        let addresses = remember_addresses(&common.state, args, &sites)?;
+        let keep = lease_file::keep(Arc::clone(&sites), common.state.clone(), stop.clone());
+        let work = controllers::run(Arc::new(world), sites.clone(), Arc::new(runs), stop.clone());
+        let (leases, working) = (tokio::spawn(keep), tokio::spawn(work));
+        let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+        Ok(Self { signals, sites, addresses, working, leases, stop })
+    }
+
+    /// Where agents reach this coordinator.
+    pub fn addresses(&self) -> &[String] {
+        &self.addresses
+    }
+
+    /// Says where it listens and what to do next.
+    pub fn greet(&self, objects: &str, first: &Snapshot) {
+        let listen = self.sites.local_addr();
+        tracing::info!(%listen, objects, "serving sites");
+        for line in greeting(&listen.to_string(), objects, &self.addresses, first) {
+            note(&line);
+        }
+    }
+
+    /// Works until it is told to stop, fails, or `lost` says that the lead is lost.
+    pub async fn work(&mut self, lost: impl Future<Output = String>) -> End {
+        tokio::select! {
+            () = self.signals.told_to_stop() => End::Told,
+            () = working_end(&self.working) => End::Failed,
+            why = lost => End::Lost(why),
+        }
+    }
+
+    /// Brings all to an end.
+    pub async fn close(self, why: End) -> CliResult {
+        let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+        tracing::info!("stopping; runs at the sites go on");
+        self.stop.cancel();
+        let ended =
+            tokio::time::timeout(GRACE, async { (self.working.await, self.leases.await) }).await;
+        match (why, ended) {
+            (End::Lost(why), _) => Err(CliError::LostLead(why)),
+            (End::Told, Ok((Ok(()), _))) => Ok(Exit::Ok),
+            (End::Failed, _) => {
+                Err(CliError::other("the controllers ended by themselves; see the log"))
+            }
+            (_, Ok((Err(error), _))) => Err(CliError::other(error)),
+            (_, Err(_)) => Err(CliError::other("not everything came to an end in 10 s")),
+        }
     }
 }
 
 /// Looks whether the controllers have ended, without taking their result.
-async fn working_end(working: &tokio::task::JoinHandle<()>) {
+async fn working_end(working: &JoinHandle<()>) {
     while !working.is_finished() {
         tokio::time::sleep(Duration::from_millis(250)).await;
     }
 }
 
 /// SIGTERM and Ctrl-C, heard from the very beginning.
-struct Signals {
+pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
@@ -80,7 +157,8 @@ impl Signals {
         Ok(Self { terminate: listen(terminate)?, interrupt: listen(interrupt)? })
     }
 
-    async fn told_to_stop(&mut self) {
+    /// Waits for the first of them.
+    pub async fn told_to_stop(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -127,21 +205,11 @@ pub fn advertised(state: &Path) -> Vec<String> {
     bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
-/// Says where it listens and what to do next.
-fn greet(world: &DirectoryWorld, sites: &Sites, addresses: &[String], first: &Snapshot) {
-    let listen = sites.local_addr();
-    tracing::info!(%listen, objects = %world.objects_dir().display(), "serving sites");
-    for line in greeting(&listen.to_string(), world.objects_dir(), addresses, first) {
-        note(&line);
-    }
-}
-
-fn greeting(listen: &str, objects: &Path, addresses: &[String], first: &Snapshot) -> Vec<String> {
+fn greeting(listen: &str, objects: &str, addresses: &[String], first: &Snapshot) -> Vec<String> {
     let mut lines = vec![
         format!("bpa-coordinator {} serves sites on {listen} (UDP)", env!("CARGO_PKG_VERSION")),
         format!(
-            "objects: {} ({} hosts, {} sites, {} provisionings)",
-            objects.display(),
+            "objects: {objects} ({} hosts, {} sites, {} provisionings)",
             first.hosts.len(),
             first.sites.len(),
             first.provisionings.len()
@@ -170,7 +238,7 @@ mod tests {
     #[test]
     fn a_start_without_a_site_says_what_to_do_next() {
         let say = |addresses: &[String], first: &Snapshot| {
-            greeting("0.0.0.0:7443", Path::new("/o"), addresses, first).join("\n")
+            greeting("0.0.0.0:7443", "/o", addresses, first).join("\n")
         };
         let text = say(&[], &Snapshot::default());
         assert!(

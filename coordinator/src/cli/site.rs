@@ -11,10 +11,11 @@ use super::lease_file::LeaseFile;
 use super::output::note;
 use super::render::text;
 use super::world::AnyWorld;
-use super::{find, lease_file, objects, run};
+use super::{find, lease_file, objects, run, run_kubernetes};
 use crate::cluster::kind::{DEFAULT_NAMESPACE, Kind, ObjectId};
-use crate::cluster::{FileVault, files};
-use crate::sites::{Invitation, SiteAddError, site_add};
+use crate::cluster::kubernetes::SecretVault;
+use crate::cluster::{FileVault, Vault, files};
+use crate::sites::{Invitation, JoinLine, SiteAddError, site_add};
 
 /// All of `site …`.
 pub async fn site(common: &Common, command: &SiteCommand) -> CliResult {
@@ -31,30 +32,20 @@ pub async fn site(common: &Common, command: &SiteCommand) -> CliResult {
 async fn add(common: &Common, args: &SiteAddArgs) -> CliResult {
     let namespace = namespace(common)?;
     let world = AnyWorld::open(common).await?;
-    let addresses = match args.advertise.as_slice() {
-        [] => run::advertised(&common.state),
-        given => given.to_vec(),
+    let line = match &world {
+        AnyWorld::Directory(_) => {
+            files::private_dir(&common.state).map_err(CliError::other)?;
+            let vault = FileVault::open(&common.state).map_err(CliError::other)?;
+            invite(vault, args, run::advertised(&common.state)).await?
+        }
+        AnyWorld::Kubernetes(world) => {
+            let vault = SecretVault::open(world)?;
+            let asked = vault.clone();
+            let advertised =
+                tokio::task::spawn_blocking(move || run_kubernetes::advertised(&asked)).await;
+            invite(vault, args, advertised.map_err(CliError::other)??).await?
+        }
     };
-    if addresses.is_empty() {
-        return Err(CliError::Usage(
-            "where do agents reach this coordinator? Give --advertise HOST:PORT here, or to `bpa-coordinator run`".to_owned(),
-        ));
-    }
-    let invitation =
-        Invitation { site: args.name.clone(), ttl: args.ttl, addresses, replace: args.replace };
-    files::private_dir(&common.state).map_err(CliError::other)?;
-    let vault = FileVault::open(&common.state).map_err(CliError::other)?;
-    let now = Timestamp::now();
-    let line = tokio::task::spawn_blocking(move || site_add(&vault, &invitation, now))
-        .await
-        .map_err(CliError::other)?
-        .map_err(|error| match error {
-            SiteAddError::Name(_) | SiteAddError::Address(_) | SiteAddError::Ttl { .. } => {
-                CliError::Usage(error.to_string())
-            }
-            SiteAddError::Enrolled { .. } => CliError::Conflict(error.to_string()),
-            SiteAddError::Line(_) | SiteAddError::Store(_) => CliError::other(error),
-        })?;
     make_object(&world, namespace, &args.name).await?;
     let value = json!({
         "site": line.site,
@@ -74,6 +65,33 @@ async fn add(common: &Common, args: &SiteAddArgs) -> CliResult {
         note(&format!("It replaces the enrolled key {old}."));
     }
     Ok(Exit::Ok)
+}
+
+/// Makes the line. `advertised` is what `run` was told.
+async fn invite<V: Vault>(
+    vault: V,
+    args: &SiteAddArgs,
+    advertised: Vec<String>,
+) -> Result<JoinLine, CliError> {
+    let addresses = match args.advertise.as_slice() {
+        [] => advertised,
+        given => given.to_vec(),
+    };
+    if addresses.is_empty() {
+        return Err(CliError::Usage(
+            "where do agents reach this coordinator? Give --advertise HOST:PORT here, or to `bpa-coordinator run`".to_owned(),
+        ));
+    }
+    let invitation =
+        Invitation { site: args.name.clone(), ttl: args.ttl, addresses, replace: args.replace };
+    let made = move || site_add(&vault, &invitation, Timestamp::now());
+    tokio::task::spawn_blocking(made).await.map_err(CliError::other)?.map_err(|error| match error {
+        SiteAddError::Name(_) | SiteAddError::Address(_) | SiteAddError::Ttl { .. } => {
+            CliError::Usage(error.to_string())
+        }
+        SiteAddError::Enrolled { .. } => CliError::Conflict(error.to_string()),
+        SiteAddError::Line(_) | SiteAddError::Store(_) => CliError::other(error),
+    })
 }
 
 /// A site that is invited is also an object, so that it can be seen and approved.

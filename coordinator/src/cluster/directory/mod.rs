@@ -32,7 +32,7 @@ pub use events::EventRecord;
 pub use held::FINALIZER;
 pub use load::{Loaded, load_files, load_text};
 pub use manifest::Place;
-pub use state::{Lock, running};
+pub use state::{Lock, lock_for_run, running};
 pub use world::DirectoryWorld;
 
 #[cfg(test)]

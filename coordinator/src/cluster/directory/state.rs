@@ -123,6 +123,15 @@ fn wait_for_lock(file: &File) -> bool {
     })
 }
 
+/// Makes a state directory, and takes it for one `run` of another world.
+///
+/// # Errors
+/// [`WorldError::InUse`] when another has it, or why it can't be made.
+pub fn lock_for_run(state_dir: &Path) -> Result<Lock, WorldError> {
+    files::private_dir(state_dir).map_err(|source| io_error("make", state_dir, source))?;
+    StateDir::at(state_dir).run_lock()
+}
+
 /// Whether a `run` has this state directory now.
 pub fn running(state_dir: &Path) -> bool {
     File::open(state_dir.join("run.lock"))

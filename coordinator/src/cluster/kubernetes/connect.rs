@@ -18,6 +18,8 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub struct Connection {
     pub client: Client,
+    /// With what the client was made.
+    pub config: Config,
     /// Its address, as people know it.
     pub server: String,
     /// Namespace of our own objects.
@@ -57,13 +59,13 @@ pub fn connect(mut config: Config, options: &KubernetesOptions) -> Result<Connec
     config.connect_timeout = Some(CONNECT_LIMIT);
     // The client's own retries may wait for minutes and know nothing of lost leadership.
     config.default_retry = false;
-    let client = Client::try_from(config).map_err(|error| WorldError::Connect {
+    let client = Client::try_from(config.clone()).map_err(|error| WorldError::Connect {
         server: server.clone(),
         message: error.to_string(),
     })?;
     let pod = pod_namespace(Path::new(POD_NAMESPACE));
     let system_namespace = options.system_namespace(pod.as_deref());
-    Ok(Connection { client, server, system_namespace })
+    Ok(Connection { client, config, server, system_namespace })
 }
 
 fn pod_namespace(path: &Path) -> Option<String> {

@@ -8,6 +8,7 @@
 //! - `guard`, `writer`, `fault`: no write without leadership; what an error means (pure)
 //! - `status`, `claims`, `finalizer`, `outputs`: what is written; `event_book` (pure), `events`: told
 //! - `objects`: what a person does through our commands
+//! - `lease` (pure), `leader`: the election; `vault`: our own secrets
 //! - `world`: the face to the rest of the house
 
 mod crd;
@@ -25,19 +26,24 @@ mod finalizer;
 mod follow;
 mod guard;
 mod health;
+mod leader;
+mod lease;
 mod objects;
 mod options;
 mod outputs;
 mod raw;
 mod resource;
 mod status;
+mod vault;
 mod world;
 mod writer;
 
 pub use crd::{crd_yaml, crds};
 pub use guard::Guard;
+pub use leader::Election;
 pub use objects::Applied;
 pub use options::KubernetesOptions;
+pub use vault::SecretVault;
 pub use world::KubernetesWorld;
 
 /// The name under which our writes are known to the API server.

@@ -107,6 +107,11 @@ impl KubernetesWorld {
         &self.inner.writer
     }
 
+    /// The settings of the client.
+    pub(super) fn config(&self) -> &Config {
+        &self.inner.connection.config
+    }
+
     /// The API server's address.
     pub fn server(&self) -> &str {
         &self.inner.connection.server
