@@ -54,17 +54,17 @@ fn a_host_and_its_hardware_meet_whichever_comes_first() {
 #[test]
 fn an_object_that_does_not_fit_is_a_problem_until_it_is_corrected() {
     let cache = ready();
-    put(&cache, Kind::Provisioning, "good", json!({}));
-    put(&cache, Kind::Provisioning, "bad", json!({"masters": 7}));
+    put(&cache, Kind::Site, "good", json!({}));
+    put(&cache, Kind::Site, "bad", json!({"approved": 7}));
     put(&cache, Kind::Host, "bad", json!({"online": "perhaps"}));
     let snapshot = cache.snapshot().unwrap();
-    assert_eq!((snapshot.provisionings.len(), snapshot.hosts.len()), (1, 0));
+    assert_eq!((snapshot.sites.len(), snapshot.hosts.len()), (1, 0));
     assert_eq!(snapshot.problems.len(), 2, "{:?}", snapshot.problems);
     assert!(snapshot.problems.iter().all(|problem| problem.key == Some(key("bad"))));
-    put(&cache, Kind::Provisioning, "bad", json!({"masters": []}));
+    put(&cache, Kind::Site, "bad", json!({"approved": true}));
     cache.remove(&scope(Kind::Host), &key("bad"));
     let snapshot = cache.snapshot().unwrap();
-    assert_eq!((snapshot.provisionings.len(), snapshot.problems.len()), (2, 0));
+    assert_eq!((snapshot.sites.len(), snapshot.problems.len()), (2, 0));
 }
 
 #[test]

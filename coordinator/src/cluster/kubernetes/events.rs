@@ -150,8 +150,11 @@ pub async fn list(writer: &Writer, scope: Option<&str>) -> Result<Vec<EventRecor
         api.list(&params).await
     });
     let listed = read.await.map_err(|failed| failed.about("list", "events".to_owned()))?;
-    let mut records: Vec<EventRecord> = listed.items.into_iter().filter_map(record).collect();
-    records.sort_by(|a, b| (a.last, a.first, &a.message).cmp(&(b.last, b.first, &b.message)));
+    // Times are whole seconds; names tell what came first within one.
+    let mut events = listed.items;
+    events.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+    let mut records: Vec<EventRecord> = events.into_iter().filter_map(record).collect();
+    records.sort_by_key(|record| (record.last, record.first));
     Ok(records)
 }
 
