@@ -1,6 +1,7 @@
 //! The rules of the house, read from its own sources: what may enter which room, and how files
 //! look. A rule that is broken names the file and the line.
 
+mod legacy;
 mod words;
 
 use std::fs;

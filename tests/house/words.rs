@@ -50,7 +50,7 @@ fn messages_name_commands_that_exist() {
             "bpa-agent" => vec!["join", "run", "runs", "logs", "leases", "doctor", "keys"],
             _ => vec![
                 "run", "plan", "apply", "delete", "get", "describe", "watch", "logs", "cancel",
-                "retry", "approve", "site",
+                "retry", "approve", "site", "crds",
             ],
         }
     };
