@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bpa_common::api::metal3::{BareMetalHostKind, HardwareDataKind};
-use bpa_common::api::{ObjectKey, Resource};
+use bpa_common::api::{ObjectKey, Provisioning, Resource};
 use sha2::{Digest, Sha256};
 
 /// A kind of object.
@@ -109,6 +109,12 @@ impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.kind, self.key)
     }
+}
+
+/// Name of the cluster that a Provisioning makes: its label `cluster`, or its own name.
+pub fn cluster_name(provisioning: &Provisioning) -> &str {
+    let metadata = &provisioning.metadata;
+    metadata.labels.get("cluster").unwrap_or(&metadata.name)
 }
 
 /// True for a DNS-1123 label, which namespaces are.

@@ -1,5 +1,6 @@
 //! The trait that both worlds implement.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -155,6 +156,16 @@ pub trait World: Send + Sync + 'static {
         provisioning: &Provisioning,
         yaml: &SecretString,
     ) -> impl Future<Output = Result<String, WorldError>> + Send;
+
+    /// Tells the addresses of a cluster's nodes by `MASTER_<node>` and `WORKER_<node>`, beside its
+    /// Provisioning, for programs that know the original operator. By default nowhere.
+    fn save_addresses(
+        &self,
+        _provisioning: &Provisioning,
+        _addresses: &BTreeMap<String, String>,
+    ) -> impl Future<Output = Result<(), WorldError>> + Send {
+        std::future::ready(Ok(()))
+    }
 
     /// Tells about an object. Repeats of the same event are counted, not kept.
     fn record_event(

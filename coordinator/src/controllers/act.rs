@@ -7,7 +7,7 @@ use bpa_common::wire::v1::{CancelOrder, CancelReply, Order, OrderReply, RunId};
 
 use crate::cluster::{ClaimOutcome, HostRef, World};
 use crate::matching::HostId;
-use crate::planning::{Action, Answer};
+use crate::planning::{Action, Answer, node_addresses};
 use crate::runs::RunStore;
 use crate::sites::Fleet;
 
@@ -28,6 +28,9 @@ pub enum Outcome {
     Saved {
         run: RunId,
         place: String,
+    },
+    Addresses {
+        run: RunId,
     },
     /// Someone else has the host, at this version of it.
     Refused {
@@ -67,7 +70,10 @@ impl<W: World, F: Fleet> Parts<W, F> {
         for action in actions {
             tracing::debug!(provisioning = %provisioning.metadata.key(), action = ?name(&action));
             let outcome = self.one(&provisioning, action).await;
-            let go_on = matches!(outcome, Outcome::Fine | Outcome::Saved { .. });
+            let go_on = matches!(
+                outcome,
+                Outcome::Fine | Outcome::Saved { .. } | Outcome::Addresses { .. }
+            );
             outcomes.push(outcome);
             if !go_on {
                 break;
@@ -103,6 +109,13 @@ impl<W: World, F: Fleet> Parts<W, F> {
                 Outcome::Cancel { run, answer }
             }
             Action::SaveKubeconfig { run } => self.save(provisioning, run).await,
+            Action::SaveAddresses { run } => {
+                let addresses = node_addresses(&provisioning.status.nodes);
+                match self.world.save_addresses(provisioning, &addresses).await {
+                    Ok(()) => Outcome::Addresses { run },
+                    Err(error) => problem("save the addresses of the nodes", error),
+                }
+            }
             Action::ForgetKubeconfig { run } => trouble(
                 "remove the waiting copy of the kubeconfig",
                 self.runs.forget_kubeconfig(run).await,
@@ -149,6 +162,7 @@ fn name(action: &Action) -> &'static str {
         Action::SendOrder { .. } => "SendOrder",
         Action::Cancel { .. } => "Cancel",
         Action::SaveKubeconfig { .. } => "SaveKubeconfig",
+        Action::SaveAddresses { .. } => "SaveAddresses",
         Action::ForgetKubeconfig { .. } => "ForgetKubeconfig",
     }
 }

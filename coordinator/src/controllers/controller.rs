@@ -213,6 +213,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
                     memory.cancel = Some(Told { run, answer, again_at: tally.cancel(now) });
                 }
                 Outcome::Saved { run, place } => memory.saved = Some((run, place)),
+                Outcome::Addresses { run } => memory.told_addresses = Some(run),
                 Outcome::Refused { host, version, by } => {
                     memory.refused.insert(host, (version, by));
                 }

@@ -24,6 +24,8 @@ pub enum Action {
     Cancel { site: String, run: RunId },
     /// Keep the kubeconfig of a run in the world of objects.
     SaveKubeconfig { run: RunId },
+    /// Tell the addresses of the nodes of a run, as the original operator did.
+    SaveAddresses { run: RunId },
     /// Remove the kubeconfig that waits in the store of runs.
     ForgetKubeconfig { run: RunId },
 }

@@ -19,6 +19,8 @@ pub struct Memory {
     pub taken_in: Option<(RunId, u64)>,
     /// Where the kubeconfig of a run was saved.
     pub saved: Option<(RunId, String)>,
+    /// The run whose addresses were told.
+    pub told_addresses: Option<RunId>,
     /// Hosts that someone else had when we wanted to claim them: their version then, and by whom.
     pub refused: BTreeMap<HostId, (String, String)>,
     /// An effect that failed; nothing is tried before its time.

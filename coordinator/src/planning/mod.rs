@@ -37,6 +37,7 @@ pub use events::transitions;
 pub use memory::{Answer, Memory, Told, Trouble};
 pub use round::{Decided, Round, decide_round};
 pub use site_status::{site_status, worth_writing};
+pub use standing::node_addresses;
 pub use view::View;
 pub use words::{APPROVE, CANCEL, FORCE_DELETE, RETRY};
 

@@ -1,6 +1,8 @@
 //! What stands: a run that has ended, one that only the site remembers, and the kubeconfig.
 
-use bpa_common::api::{KubeconfigPlace, RunStatus};
+use std::collections::BTreeMap;
+
+use bpa_common::api::{KubeconfigPlace, NodeStatus, RunStatus};
 use bpa_common::wire::v1::{RunId, RunReport, RunState};
 
 use super::action::Action;
@@ -42,6 +44,7 @@ pub fn after(draft: &mut Draft<'_>, run: RunId, state: RunState, accepted: Optio
         let message = "the run has succeeded, but its kubeconfig has not come home; it is at the site, in the folder that `bpa-agent runs` names";
         draft.held(condition::KUBECONFIG_SAVED, "NotReceived", message);
     }
+    tell_addresses(draft, run);
     // Held is told by its condition; a standing cluster stands all the same.
     let _ = claims::verify(draft);
     let site = draft.status.site.clone().unwrap_or_default();
@@ -67,6 +70,38 @@ pub fn after(draft: &mut Draft<'_>, run: RunId, state: RunState, accepted: Optio
     }
 }
 
+/// Tells the addresses of an installed cluster once; again after a restart, which changes nothing.
+fn tell_addresses(draft: &mut Draft<'_>, run: RunId) {
+    let told = draft.view.memory.told_addresses == Some(run);
+    if !told && draft.status.conditions.is_true(condition::INSTALLED) && draft.may_act() {
+        draft.actions.push(Action::SaveAddresses { run });
+    }
+}
+
+/// The keys that the original operator wrote: `MASTER_<node>` and `WORKER_<node>`, a node of both
+/// roles with both.
+pub fn node_addresses(nodes: &[NodeStatus]) -> BTreeMap<String, String> {
+    let mut addresses = BTreeMap::new();
+    for node in nodes {
+        let Some(address) = node.address else { continue };
+        for role in &node.roles {
+            let prefix = if role == "control-plane" { "MASTER" } else { "WORKER" };
+            addresses.insert(format!("{prefix}_{}", node.name), address.to_string());
+        }
+    }
+    addresses
+}
+
+/// The command with which a person uses a kubeconfig: a file, or a Secret.
+fn how_to_use(namespace: &str, place: &str) -> String {
+    if place.starts_with('/') {
+        return format!("kubectl --kubeconfig {place} get nodes");
+    }
+    format!(
+        "kubectl get secret -n {namespace} {place} -o jsonpath='{{.data.value}}' | base64 -d > {place}; kubectl --kubeconfig {place} get nodes"
+    )
+}
+
 /// Saves the kubeconfig that came home, then forgets the copy that waits in the store of runs.
 pub fn keep_kubeconfig(draft: &mut Draft<'_>, run: RunId) {
     const KIND: &str = condition::KUBECONFIG_SAVED;
@@ -88,7 +123,8 @@ pub fn keep_kubeconfig(draft: &mut Draft<'_>, run: RunId) {
     }
     if let Some((_, place)) = view.memory.saved.as_ref().filter(|(saved, _)| *saved == run) {
         draft.status.kubeconfig_secret = Some(place.clone());
-        draft.yes(KIND, "Saved", format!("kubectl --kubeconfig {place} get nodes"));
+        let namespace = &view.provisioning.metadata.namespace;
+        draft.yes(KIND, "Saved", how_to_use(namespace, place));
     }
     if draft.status.conditions.is_true(KIND) {
         // Written already, or written with this very status: actions come after it.

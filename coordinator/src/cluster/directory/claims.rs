@@ -111,7 +111,9 @@ impl Core {
         let id = held.id();
         let path = self.state.kubeconfig(&id);
         if deletion_policy(held) == DeletionPolicy::Reset {
-            files::remove(&path).map_err(|source| state::io_error("remove", &path, source))?;
+            for path in [&path, &self.state.configmap(&id)] {
+                files::remove(path).map_err(|source| state::io_error("remove", path, source))?;
+            }
         } else if path.exists() {
             tracing::info!(object = %id, kubeconfig = %path.display(), "the cluster was kept, and so is its kubeconfig");
         }

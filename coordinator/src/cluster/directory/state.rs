@@ -39,7 +39,7 @@ impl StateDir {
     /// # Errors
     /// When that can't be done.
     pub fn create(&self) -> Result<(), WorldError> {
-        for part in ["", "overlay", "status", "held", "kubeconfigs"] {
+        for part in ["", "overlay", "status", "held", "kubeconfigs", "configmaps"] {
             let path = self.root.join(part);
             files::private_dir(&path).map_err(|source| io_error("make", &path, source))?;
         }
@@ -72,10 +72,12 @@ impl StateDir {
 
     /// Where a Provisioning's kubeconfig is kept.
     pub fn kubeconfig(&self, id: &ObjectId) -> PathBuf {
-        let stem = id.file_stem();
-        // The directory says what it is: only namespace and name are left.
-        let short = stem.split_once('.').map_or(stem.as_str(), |(_, rest)| rest);
-        self.root.join("kubeconfigs").join(format!("{short}.yaml"))
+        self.root.join("kubeconfigs").join(format!("{}.yaml", short_stem(id)))
+    }
+
+    /// Where the addresses of a cluster's nodes are kept, as a ConfigMap.
+    pub fn configmap(&self, id: &ObjectId) -> PathBuf {
+        self.root.join("configmaps").join(format!("{}.json", short_stem(id)))
     }
 
     /// Waits for the lock that guards reading, changing and writing back any of these files.
@@ -121,6 +123,12 @@ fn wait_for_lock(file: &File) -> bool {
         }
         flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
     })
+}
+
+/// The directory says what it is: only namespace and name are left.
+fn short_stem(id: &ObjectId) -> String {
+    let stem = id.file_stem();
+    stem.split_once('.').map_or(stem.clone(), |(_, rest)| rest.to_owned())
 }
 
 /// Makes a state directory, and takes it for one `run` of another world.

@@ -1,5 +1,6 @@
 //! The async face of the directory world: each call runs on a thread that may block.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,7 +18,7 @@ use super::events::{self, EventRecord};
 use super::manifest::{Manifest, Place};
 use super::state::{self, Lock, StateDir, io_error};
 use crate::cluster::files;
-use crate::cluster::kind::{Kind, ObjectId};
+use crate::cluster::kind::{Kind, ObjectId, cluster_name};
 use crate::cluster::port::{ClaimOutcome, HostRef, ObjectEvent, Snapshot, World, WorldError};
 
 /// A world of manifests in a directory, with what we add kept in a state directory.
@@ -244,6 +245,28 @@ impl World for DirectoryWorld {
             files::write_private(&path, yaml.expose_secret().as_bytes())
                 .map_err(|source| io_error("write", &path, source))?;
             Ok(path.display().to_string())
+        })
+        .await
+    }
+
+    async fn save_addresses(
+        &self,
+        provisioning: &Provisioning,
+        addresses: &BTreeMap<String, String>,
+    ) -> Result<(), WorldError> {
+        let id = ObjectId::new(Kind::Provisioning, provisioning.metadata.key());
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {
+                "namespace": id.key.namespace,
+                "name": format!("{}-configmap", cluster_name(provisioning)),
+                "labels": {"cluster": cluster_name(provisioning)},
+            },
+            "data": addresses,
+        });
+        self.blocking(move |inner| {
+            inner.state.create()?;
+            state::store(&inner.state.configmap(&id), &map).map(drop)
         })
         .await
     }

@@ -1,13 +1,14 @@
 //! Our finalizer on Provisionings: set before anything is claimed, taken off when all is undone.
 
-use bpa_common::api::ObjectKey;
+use bpa_common::api::{DeletionPolicy, ObjectKey};
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use super::FIELD_MANAGER;
 use super::fault::Fault;
-use super::resource;
+use super::raw::Raw;
 use super::writer::{Failed, Writer};
+use super::{decode, outputs, resource};
 use crate::cluster::WorldError;
 use crate::cluster::directory::FINALIZER;
 use crate::cluster::kind::Kind;
@@ -32,6 +33,9 @@ pub async fn set(writer: &Writer, key: &ObjectKey, present: bool) -> Result<(), 
         if present && found.is_deleting() {
             return Err(WorldError::NotFound { kind: KIND.name(), key: key.clone() });
         }
+        if found.is_deleting() {
+            let_outputs_stay(writer, &found).await?;
+        }
         let change = json!({"metadata": {
             "uid": found.uid(), "resourceVersion": found.resource_version(),
             "finalizers": finalizers,
@@ -50,6 +54,17 @@ pub async fn set(writer: &Writer, key: &ObjectKey, present: bool) -> Result<(), 
         }
     }
     Err(last.into_world("change the finalizers of", KIND, key))
+}
+
+/// With `Retain` the cluster stays, and so does what is needed to use it.
+async fn let_outputs_stay(writer: &Writer, found: &Raw) -> Result<(), WorldError> {
+    match decode::provisioning(found.clone()) {
+        Ok(provisioning) if provisioning.spec.deletion_policy == DeletionPolicy::Retain => {
+            outputs::let_stay(writer, &provisioning).await
+        }
+        // One that can't be read must be able to go.
+        _ => Ok(()),
+    }
 }
 
 /// The list with or without ours; none when it is so already.

@@ -1,5 +1,6 @@
 //! The Kubernetes world as the rest of the house sees it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -181,6 +182,14 @@ impl World for KubernetesWorld {
         yaml: &SecretString,
     ) -> Result<String, WorldError> {
         outputs::save_kubeconfig(&self.inner.writer, provisioning, yaml).await
+    }
+
+    async fn save_addresses(
+        &self,
+        provisioning: &Provisioning,
+        addresses: &BTreeMap<String, String>,
+    ) -> Result<(), WorldError> {
+        outputs::save_addresses(&self.inner.writer, provisioning, addresses).await
     }
 
     async fn record_event(&self, event: ObjectEvent) -> Result<(), WorldError> {

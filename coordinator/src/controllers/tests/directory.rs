@@ -110,6 +110,15 @@ async fn story() {
     assert_eq!(ready.status.run.unwrap().id, run.to_string());
     let host = &coordinator.world.snapshot().await.unwrap().hosts[0].host;
     assert_eq!(host.spec.consumer_ref.as_ref().unwrap().name, "edge");
+    let map = state.join("configmaps/default.edge.json");
+    while !map.exists() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let told: serde_json::Value = serde_json::from_slice(&fs::read(&map).unwrap()).unwrap();
+    assert_eq!(told["metadata"]["name"], "edge-configmap");
+    let address = ready.status.nodes[0].address.unwrap().to_string();
+    let both = serde_json::json!({"MASTER_m-0": address, "WORKER_m-0": address});
+    assert_eq!(told["data"], both, "a node of both roles has both keys");
     coordinator.end().await;
 
     let coordinator = Coordinator::start(&objects, &state, &fleet);
@@ -122,6 +131,7 @@ async fn story() {
     }
     let host = &coordinator.world.snapshot().await.unwrap().hosts[0].host;
     assert_eq!(host.spec.consumer_ref, None);
+    assert!(!map.exists() && !Path::new(&place).exists(), "they go with a reset cluster");
     coordinator.end().await;
 }
 
