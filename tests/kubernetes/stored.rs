@@ -1,13 +1,16 @@
 //! Objects that an API server stored under the definitions of the original, which checked nothing;
 //! then ours came. Each bad one affects only itself.
 
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use bpa_coordinator::cluster::kubernetes::{KubernetesOptions, KubernetesWorld};
 use bpa_coordinator::cluster::{Snapshot, World};
 use bpa_coordinator::matching::accept;
 use bpa_tests::kubernetes::{ControlPlane, User};
-use bpa_tests::root;
+use bpa_tests::wait::until;
+use bpa_tests::{binary, root};
 
 /// The original's definition, in the version that API servers still take.
 fn legacy(kind: &str, plural: &str) -> String {
@@ -23,7 +26,8 @@ fn legacy(kind: &str, plural: &str) -> String {
     )
 }
 
-const BAD: [(&str, &str, &str); 9] = [
+const BAD: [(&str, &str, &str); 10] = [
+    ("text", "{masters: m-0}", "spec.masters: wanted a list, found the text \"m-0\""),
     ("map", "{masters: {m-0: {}}}", "spec.masters: wanted a list, found a map"),
     ("words", "{masters: [{m-0: {cpu: ten}}]}", "spec.masters[0].m-0.cpu: wanted a whole number"),
     ("unit", "{masters: [{m-0: {memory: 8GB}}]}", "`8GB` is not a quantity: its unit is not known"),
@@ -104,7 +108,63 @@ fn statement_81_what_was_stored_unchecked_affects_only_itself() {
     assert_eq!(problem.place, "Software default/bad");
     assert!(problem.message.starts_with("spec.masterSoftware: wanted a list"), "{problem:?}");
     assert!(problem.message.contains("kubectl edit softwares -n default bad"), "{problem:?}");
-    // And a user can put each right, or take it away.
+}
+
+/// A coordinator that does not outlive its test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn coordinator(plane: &ControlPlane, dir: &Path) -> Running {
+    let log = std::fs::File::create(dir.join("log")).unwrap();
+    let mut command = Command::new(binary("bpa-coordinator"));
+    command.arg("--kubernetes").arg("--kubeconfig").arg(plane.kubeconfig(User::Coordinator));
+    command.args(["run", "--listen", "127.0.0.1:0", "--state"]).arg(dir.join("state"));
+    Running(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap())
+}
+
+/// What a user sees who has nothing but kubectl.
+#[test]
+fn what_was_stored_unchecked_says_so_in_its_status_and_can_be_mended_and_deleted() {
+    let plane = ControlPlane::start();
+    fill(&plane);
+    let kubectl = plane.kubectl(User::Admin).in_namespace("default");
+    plane.install_definitions();
+    let dir = tempfile::tempdir().unwrap();
+    let _running = coordinator(&plane, dir.path());
+    let told = |name: &str, wanted: &str| {
+        until(&format!("{name} to say `{wanted}`"), 60, || {
+            let found = kubectl.get("provisioning", name)["status"].to_string();
+            let log = std::fs::read_to_string(dir.path().join("log")).unwrap_or_default();
+            let end = log.len().saturating_sub(3000);
+            if found.contains(wanted) { Ok(()) } else { Err(format!("{found}\n{}", &log[end..])) }
+        });
+    };
+    for (name, _, words) in BAD {
+        told(name, &words.replace('"', "\\\""));
+        assert_eq!(kubectl.get("provisioning", name)["status"]["phase"], "Invalid", "{name}");
+    }
+    told("many", "10000000 nodes are asked for");
+    told("long", "is not a quantity");
+    told("good", "SiteUnknown");
+    let table = kubectl.run(&["get", "bpa", "-o", "wide"]);
+    assert!(table.contains("spec.masters: wanted a list, found a map"), "{table}");
+    // Put right.
     kubectl.apply(&provisioning("map", "{masters: [{m-0: {}}]}"));
+    told("map", "SiteUnknown");
+    // Taken away, also with the finalizer on it.
+    let patch = serde_json::json!({"metadata": {"finalizers": ["bpa.akraino.org/provisioning"]}});
+    kubectl.patch("provisioning", "words", "", &patch);
     kubectl.run(&["delete", "provisioning", "words", "long", "many", "--wait=false"]);
+    until("the three to be gone", 60, || {
+        let left = kubectl.run(&["get", "provisionings", "-o", "name"]);
+        let gone =
+            ["words", "long", "many"].iter().all(|name| !left.contains(&format!("/{name}\n")));
+        if gone { Ok(()) } else { Err(left) }
+    });
 }

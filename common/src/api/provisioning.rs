@@ -34,7 +34,7 @@ pub struct ProvisioningSpec {
     /// Control plane nodes: a list, each item one node name with what its host must have. A node
     /// in both lists has both roles; without any workers, masters are workers too.
     #[serde(deserialize_with = "super::null_as_default")]
-    #[schemars(schema_with = "schema::node_table")]
+    #[schemars(schema_with = "schema::node_table", extend("minItems" = 1))]
     pub masters: NodeTable,
     /// Worker nodes, as `masters`. For a node that is in `masters` too the value may stay empty.
     #[serde(deserialize_with = "super::null_as_default")]

@@ -32,6 +32,14 @@ fn field_rule(schema: &mut Schema, field: &str, rule: &str, message: &str) {
     push_rule(schema, json!({"rule": rule, "message": message, "fieldPath": field}));
 }
 
+/// A rule that may ask whether there was an object before, as `oldSelf.hasValue()`.
+fn new_rule(schema: &mut Schema, field: &str, rule: &str, message: &str) {
+    push_rule(
+        schema,
+        json!({"rule": rule, "message": message, "fieldPath": field, "optionalOldSelf": true}),
+    );
+}
+
 fn push_rule(schema: &mut Schema, rule: Value) {
     let rules = schema.ensure_object().entry("x-kubernetes-validations").or_insert(json!([]));
     if let Value::Array(rules) = rules {

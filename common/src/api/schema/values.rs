@@ -19,7 +19,7 @@ const MAC: &str = "^(52:54:00:aa:01:02|([0-9A-Fa-f]{1,2}[:-]){5}[0-9A-Fa-f]{1,2}
 /// Memory or disk: a number of bytes, or text with a unit.
 ///
 /// The pattern refuses what is wrong in the middle; what is wrong at the ends it leaves to the
-/// rule, which says it in words.
+/// rule, which says it in words. Of a text that is too long the rule says nothing: reading it costs.
 pub fn quantity(_: &mut SchemaGenerator) -> Schema {
     let mut schema = json_schema!({
         "x-kubernetes-int-or-string": true,
@@ -31,14 +31,14 @@ pub fn quantity(_: &mut SchemaGenerator) -> Schema {
     rule(
         &mut schema,
         &format!(
-            "type(self) == int ? self >= 0 : {DIGITS}.exists(d, self.startsWith(d)) || self.startsWith('+') || self.startsWith('.')"
+            "type(self) == int ? self >= 0 : self.size() > 64 || {DIGITS}.exists(d, self.startsWith(d)) || self.startsWith('+') || self.startsWith('.')"
         ),
         "wanted a size that is not negative and begins with a digit, such as 8Gi, 512Mi or 100G",
     );
     rule(
         &mut schema,
         &format!(
-            "type(self) == int || {DIGITS}.exists(d, self.endsWith(d)) || ['.','n','u','m','k','M','G','T','P','E','Ki','Mi','Gi','Ti','Pi','Ei'].exists(u, self.endsWith(u))"
+            "type(self) == int || self.size() > 64 || {DIGITS}.exists(d, self.endsWith(d)) || ['.','n','u','m','k','M','G','T','P','E','Ki','Mi','Gi','Ti','Pi','Ei'].exists(u, self.endsWith(u))"
         ),
         "wanted a number with one of the units Ki, Mi, Gi, Ti, k, M, G, T (no B, no blank), such as 8Gi, 512Mi or 100G",
     );
@@ -70,7 +70,7 @@ fn whole_number(most: usize, message: &str) -> Schema {
     rule(
         &mut schema,
         &format!(
-            "type(self) == int ? self >= 0 && self <= {most} : {DIGITS}.exists(d, self.startsWith(d)) && {DIGITS}.exists(d, self.endsWith(d))"
+            "type(self) == int ? self >= 0 && self <= {most} : self.size() > 10 || {DIGITS}.exists(d, self.startsWith(d)) && {DIGITS}.exists(d, self.endsWith(d))"
         ),
         message,
     );

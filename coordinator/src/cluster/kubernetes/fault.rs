@@ -26,7 +26,13 @@ pub enum Fault {
     TooLarge,
     /// The object is not accepted.
     Invalid,
+    /// What is stored of the object does not fit its definition, so that nothing can be applied to
+    /// it: it is from times when nothing was checked.
+    Unfit,
 }
+
+/// How an API server begins to say that.
+const UNFIT: &str = "failed to create typed";
 
 /// The meaning of this error.
 pub fn fault(error: &kube::Error) -> Fault {
@@ -47,6 +53,7 @@ fn of_status(status: &Status) -> Fault {
         403 if causes(status, "NamespaceTerminating") => Fault::Terminating,
         401 | 403 => Fault::Forbidden,
         413 => Fault::TooLarge,
+        500 if status.message.contains(UNFIT) => Fault::Unfit,
         code if code >= 500 && too_large.iter().any(|text| status.message.contains(text)) => {
             Fault::TooLarge
         }
@@ -115,6 +122,14 @@ mod tests {
         let causes = json!([{"reason": "NamespaceTerminating", "field": "metadata.namespace"}]);
         let status = json!({"code": 403, "reason": "Forbidden", "details": {"causes": causes}});
         assert_eq!(fault_of(status), Fault::Terminating);
+    }
+
+    #[test]
+    fn an_object_that_does_not_fit_its_definition_is_no_failure_of_the_server() {
+        let words =
+            "failed to create typed live object (n/p; v1, Kind=P): .spec.masters: expected list";
+        assert_eq!(fault_of(json!({"code": 500, "message": words})), Fault::Unfit);
+        assert_eq!(fault_of(json!({"code": 500, "message": "m"})), Fault::Later(None));
     }
 
     #[test]

@@ -6,8 +6,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::FIELD_MANAGER;
+use super::fault::Fault;
 use super::resource;
-use super::writer::Writer;
+use super::writer::{Failed, Writer};
 use crate::cluster::WorldError;
 use crate::cluster::kind::Kind;
 
@@ -48,6 +49,29 @@ pub async fn write(
             ),
         });
     };
+    let wrote = match apply(writer, kind, key, uid, &status).await {
+        Err(failed) if failed.fault() == Some(Fault::Unfit) => {
+            merge(writer, kind, key, uid, &status).await
+        }
+        wrote => wrote,
+    };
+    wrote.map_err(|failed| {
+        let is_other = failed.fault() == Some(Fault::Conflict) && uid.is_some();
+        match is_other {
+            true => WorldError::NotFound { kind: kind.name(), key: key.clone() },
+            false => failed.into_world(ACTION, kind, key),
+        }
+    })
+}
+
+/// By server-side apply: what is ours and not in it any more goes.
+async fn apply(
+    writer: &Writer,
+    kind: Kind,
+    key: &ObjectKey,
+    uid: Option<&str>,
+    status: &Value,
+) -> Result<(), Failed> {
     let mut metadata = json!({"name": key.name, "namespace": key.namespace});
     if let Some(uid) = uid {
         // Of another object of this name the API server refuses the write.
@@ -63,16 +87,45 @@ pub async fn write(
         let api = resource::beside(&client, kind, &key.namespace);
         api.patch_status(&key.name, &params, &patch).await
     });
-    match wrote.await {
-        Ok(_) => Ok(()),
-        Err(failed) => {
-            let is_other = failed.fault() == Some(super::fault::Fault::Conflict) && uid.is_some();
-            match is_other {
-                true => Err(WorldError::NotFound { kind: kind.name(), key: key.clone() }),
-                false => Err(failed.into_world(ACTION, kind, key)),
-            }
-        }
+    wrote.await.map(drop)
+}
+
+/// By a merge, for an object that nothing can be applied to, so that it can be told what is wrong.
+async fn merge(
+    writer: &Writer,
+    kind: Kind,
+    key: &ObjectKey,
+    uid: Option<&str>,
+    status: &Value,
+) -> Result<(), Failed> {
+    let read = writer.read(async |client: kube::Client| {
+        resource::beside(&client, kind, &key.namespace).get(&key.name).await
+    });
+    let found = read.await?;
+    let mut change = json!({"metadata": {"resourceVersion": found.resource_version()}});
+    if let Some(uid) = uid {
+        change["metadata"]["uid"] = json!(uid);
     }
+    change["status"] = instead(&found.into_value()["status"], status);
+    let params =
+        PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..Default::default() };
+    let change = Patch::Merge(&change);
+    let wrote = writer.write(async |client: kube::Client| {
+        let api = resource::beside(&client, kind, &key.namespace);
+        api.patch_status(&key.name, &params, &change).await
+    });
+    wrote.await.map(drop)
+}
+
+/// The merge that makes `new` of `old`: fields that are not in it any more are null.
+fn instead(old: &Value, new: &Value) -> Value {
+    let (Value::Object(old), Value::Object(new)) = (old, new) else { return new.clone() };
+    let gone = old.keys().filter(|name| !new.contains_key(*name));
+    let gone = gone.map(|name| (name.clone(), Value::Null));
+    let kept = new
+        .iter()
+        .map(|(name, value)| (name.clone(), instead(old.get(name).unwrap_or(&Value::Null), value)));
+    gone.chain(kept).collect()
 }
 
 /// The status within this many bytes: texts are shortened and long lists cut, and a condition says
@@ -177,6 +230,18 @@ mod tests {
             "nodes": (0..nodes).map(node).collect::<Vec<_>>(),
             "run": {"checks": (0..nodes).map(|n| json!({"id": n.to_string()})).collect::<Vec<_>>()},
         })
+    }
+
+    #[test]
+    fn a_merge_takes_away_what_is_not_said_any_more() {
+        let old = json!({"phase": "Ready", "run": {"id": "r", "task": "t"}, "nodes": [1, 2]});
+        let new = json!({"phase": "Invalid", "run": {"id": "r"}});
+        let change = instead(&old, &new);
+        assert_eq!(
+            change,
+            json!({"nodes": null, "phase": "Invalid", "run": {"id": "r", "task": null}})
+        );
+        assert_eq!(instead(&Value::Null, &new), new);
     }
 
     #[test]
