@@ -18,7 +18,7 @@ resource!(
 /// A `Cluster` object.
 pub type Cluster = Object<ClusterKind, ClusterSpec, ClusterStatus>;
 
-/// `spec` of a Cluster.
+/// The parts: a Provisioning, Software, or both.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(transform = schema::cluster_spec)]
@@ -67,7 +67,7 @@ pub struct SoftwarePart {
     pub spec: Option<SoftwareSpec>,
 }
 
-/// `status` of a Cluster: both parts in one.
+/// Both parts in one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterStatus {

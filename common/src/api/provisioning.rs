@@ -22,7 +22,7 @@ pub type Provisioning = Object<ProvisioningKind, ProvisioningSpec, ProvisioningS
 /// A list of one-key maps, node name to need, as the original CRs have it. A value may be null.
 pub type NodeTable = Vec<BTreeMap<String, Option<NodeNeed>>>;
 
-/// `spec` of a Provisioning.
+/// What is wanted: at least `masters`, such as `masters: [{master-1: {cpu: 8, memory: 16Gi}}]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(transform = schema::legacy_fields)]
@@ -31,8 +31,9 @@ pub struct ProvisioningSpec {
     #[schemars(length(max = 253))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
-    /// Control plane nodes: a list, each item one node name with what its host must have. A node
-    /// in both lists has both roles; without any workers, masters are workers too.
+    /// Control plane nodes: a list, each item one node name with what its host must have, such as
+    /// `- master-1: {cpu: 8, memory: 16Gi}` or `- master-1: {mac-address: "52:54:00:aa:01:02"}`. A
+    /// node in both lists has both roles; without any workers, masters are workers too.
     #[serde(deserialize_with = "super::null_as_default")]
     #[schemars(schema_with = "schema::node_table", extend("minItems" = 1))]
     pub masters: NodeTable,
@@ -87,7 +88,7 @@ pub struct ProvisioningSpec {
     pub unknown: BTreeMap<String, serde_json::Value>,
 }
 
-/// What one slot requires of its host. Sizes are met by *at least*.
+/// What one node requires of its host. Sizes are met by *at least*.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeNeed {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Conditions;
 use crate::net::MacAddress;
 
-/// `status` of a Provisioning.
+/// How far it is; the coordinator writes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProvisioningStatus {

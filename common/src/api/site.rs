@@ -15,7 +15,7 @@ resource!(
 /// A `Site` object.
 pub type Site = Object<SiteKind, SiteSpec, SiteStatus>;
 
-/// `spec` of a Site.
+/// What a person says of the site.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SiteSpec {
@@ -27,7 +27,7 @@ pub struct SiteSpec {
     pub description: String,
 }
 
-/// `status` of a Site.
+/// What its agent tells; the coordinator writes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SiteStatus {

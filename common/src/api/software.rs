@@ -17,7 +17,7 @@ resource!(
 /// A `Software` object.
 pub type Software = Object<SoftwareKind, SoftwareSpec, SoftwareStatus>;
 
-/// `spec` of a Software: an item is a name, or a map of name to `{version}`.
+/// Which packages: an item is a name, or a map of name to `{version}`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SoftwareSpec {
@@ -38,7 +38,7 @@ pub struct SoftwareSpec {
     pub unknown: BTreeMap<String, serde_json::Value>,
 }
 
-/// `status` of a Software.
+/// What is installed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SoftwareStatus {

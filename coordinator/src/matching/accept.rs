@@ -111,11 +111,14 @@ fn unknown_fields(spec: &ProvisioningSpec, problems: &mut Vec<String>, warnings:
             warnings.push(format!("spec.{field} is not known and is ignored; check its spelling"));
         }
     }
-    for (name, need) in spec.masters.iter().chain(&spec.workers).flatten() {
-        for field in need.iter().flat_map(|n| n.unknown.keys()) {
-            let (name, field) = (shown(name), shown(field));
-            warnings
-                .push(format!("{name}: {field} is not known and is ignored; check its spelling"));
+    for (list, table) in [("masters", &spec.masters), ("workers", &spec.workers)] {
+        for (name, need) in table.iter().flatten() {
+            for field in need.iter().flat_map(|n| n.unknown.keys()) {
+                let (name, field) = (shown(name), shown(field));
+                warnings.push(format!(
+                    "spec.{list}.{name}.{field} is not known and is ignored; check its spelling"
+                ));
+            }
         }
     }
 }

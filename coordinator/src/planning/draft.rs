@@ -70,10 +70,20 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// `2/3`; before hosts are chosen, of the nodes that are asked for.
+    fn ready_nodes(&self) -> String {
+        let nodes = &self.status.nodes;
+        let asked = self.view.plan.accepted.as_ref().map_or(0, |accepted| accepted.slots.len());
+        let all = if nodes.is_empty() { asked } else { nodes.len() };
+        let ready = nodes.iter().filter(|node| node.state == node_state::INSTALLED).count();
+        if all == 0 { String::new() } else { format!("{ready}/{all}") }
+    }
+
     /// The decision: conditions in the order of the way, each with the time at which it really
     /// turned (on the way here one may have been set twice).
     pub fn done(mut self) -> Decision {
         let old = &self.view.provisioning.status.conditions;
+        self.status.ready_nodes = self.ready_nodes();
         let list = &mut self.status.conditions.0;
         for condition in list.iter_mut() {
             if let Some(before) = old.get(&condition.kind)
@@ -82,10 +92,6 @@ impl<'a> Draft<'a> {
                 condition.last_transition_time = before.last_transition_time;
             }
         }
-        let nodes = &self.status.nodes;
-        let ready = nodes.iter().filter(|node| node.state == node_state::INSTALLED).count();
-        self.status.ready_nodes =
-            if nodes.is_empty() { String::new() } else { format!("{ready}/{}", nodes.len()) };
         list.sort_by_key(|c| condition::WAY.iter().position(|kind| *kind == c.kind).unwrap_or(99));
         Decision { status: self.status, actions: self.actions, recheck: self.recheck }
     }

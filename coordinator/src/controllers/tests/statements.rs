@@ -32,7 +32,8 @@ async fn statement_16_a_host_that_comes_later_is_used_at_once() {
     assert!(bench.words("edge", "HostsMatched").starts_with("NoFit"), "nothing fits yet");
     bench.world.lock().snapshot.hosts.push(Arc::new(host("h2")));
     // One look, and no waiting for a back-off to run out.
-    controller.pass(*bench.now.lock().unwrap(), [7; 16]).await;
+    let now = *bench.now.lock().unwrap();
+    controller.pass(now, [7; 16]).await;
     assert!(
         bench.words("edge", "HostsMatched").starts_with("Matched"),
         "{:#?}",

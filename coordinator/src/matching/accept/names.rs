@@ -72,7 +72,7 @@ pub fn check_plugin(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "KUDPlugins: `{}` is not a plugin name: wanted 1 to 63 lower-case letters, digits and dashes, such as emco",
+        "spec.KUDPlugins: `{}` is not a plugin name: wanted 1 to 63 lower-case letters, digits and dashes, such as emco",
         shown(name)
     ))
 }

@@ -118,6 +118,8 @@ fn expand(
     let empty = NodeNeed::default();
     let entry = entry.unwrap_or(&empty);
     let shared = spec.host_selector.as_ref();
+    let list = if master { "spec.masters" } else { "spec.workers" };
+    let field = format!("{list}.{}", shown(name));
     let slot = |name: String| Slot {
         name,
         control_plane: master,
@@ -126,29 +128,27 @@ fn expand(
         address: entry.address,
     };
     if let Some(mac) = entry.mac_address.0.iter().find(|m| !m.is_unicast()) {
-        let name = shown(name);
         problems.push(format!(
-            "{name}: mac-address {mac} is no address of one network card (zero, group or broadcast); write the one that the host shows"
+            "{field}.mac-address: {mac} is no address of one network card (zero, group or broadcast); write the one that the host shows"
         ));
     }
     let Some(count) = entry.count else {
-        problems.extend(check_node_name(name).err());
+        problems.extend(check_node_name(name).err().map(|problem| format!("{list}: {problem}")));
         return vec![slot(name.to_owned())];
     };
     if count > 1 && (!entry.mac_address.is_empty() || entry.address.is_some()) {
         problems.push(format!(
-            "{}: count {count} with one mac-address or address; write one item per machine",
-            shown(name)
+            "{field}: count {count} with one mac-address or address; write one item per machine"
         ));
     }
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     if count > MOST_SLOTS {
         problems.push(format!(
-            "{}: count {count}; at most {MOST_SLOTS} nodes are possible in one cluster",
-            shown(name)
+            "{field}.count: found {count}, at most {MOST_SLOTS} nodes are possible in one cluster"
         ));
     }
-    problems.extend(check_node_name(&format!("{name}-0")).err());
+    let first = check_node_name(&format!("{name}-0"));
+    problems.extend(first.err().map(|problem| format!("{list}: {problem}")));
     (0..count.min(MOST_SLOTS)).map(|n| slot(format!("{name}-{n}"))).collect()
 }
 
