@@ -1,5 +1,6 @@
 //! Statements about the original that only a real API server can hold. `docs/legacy.md` lists them.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bpa_common::api::{ObjectKey, Provisioning};
@@ -75,6 +76,21 @@ fn statement_55_each_namespace_has_its_own() {
             assert_eq!(secret["metadata"]["namespace"], name);
         }
     });
+}
+
+#[test]
+fn statement_64_addresses_that_are_there_already_are_replaced() {
+    let kubectl = shared().namespace("statement-64");
+    let object = provisioning(&kubectl, "edge");
+    block(async {
+        let world = world(&["statement-64"]).await;
+        for (name, address) in [("MASTER_old", "192.0.2.1"), ("MASTER_m-0", "192.0.2.2")] {
+            let addresses = BTreeMap::from([(name.to_owned(), address.to_owned())]);
+            world.save_addresses(&object, &addresses).await.unwrap();
+        }
+    });
+    let map = kubectl.get("configmap", "edge-configmap");
+    assert_eq!(map["data"], json!({"MASTER_m-0": "192.0.2.2"}));
 }
 
 #[test]

@@ -26,7 +26,12 @@ fn legacy(kind: &str, plural: &str) -> String {
     )
 }
 
-const BAD: [(&str, &str, &str); 10] = [
+const BAD: [(&str, &str, &str); 11] = [
+    (
+        "same",
+        "{masters: [{a: {mac-address: \"52:54:00:aa:03:01\"}}], workers: [{b: {mac-address: \"52:54:00:aa:03:01\"}}]}",
+        "52:54:00:aa:03:01 is asked for by `a` and `b`",
+    ),
     ("text", "{masters: m-0}", "spec.masters: wanted a list, found the text \"m-0\""),
     ("map", "{masters: {m-0: {}}}", "spec.masters: wanted a list, found a map"),
     ("words", "{masters: [{m-0: {cpu: ten}}]}", "spec.masters[0].m-0.cpu: wanted a whole number"),

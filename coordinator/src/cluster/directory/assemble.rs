@@ -127,4 +127,37 @@ mod tests {
         let message = snapshot(merged(text), Vec::new()).problems.remove(0).message;
         assert!(message.contains("base-60") && message.contains("quotes"), "{message}");
     }
+
+    #[test]
+    fn absurd_objects_hurt_no_other_and_are_told_shortly() {
+        let object = |name: &str, spec: &str| {
+            format!(
+                "apiVersion: bpa.akraino.org/v1alpha1\nkind: Provisioning\nmetadata: {{name: {name}}}\nspec: {spec}\n---\n"
+            )
+        };
+        let long = "x".repeat(1 << 20);
+        let items: Vec<String> =
+            (0..10_000).map(|n| format!("{{w-{n}: {{count: 1000}}}}")).collect();
+        let text = [
+            object("good", "{masters: [{m: {cpu: 4}}]}"),
+            object("many", &format!("{{masters: [{}]}}", items.join(","))),
+            object("long", &format!("{{masters: [{{m: {{memory: {long}}}}}]}}")),
+            object("negative", "{masters: [{m: {memory: -1}}]}"),
+            object("huge", "{masters: [{m: {disk: 1e400}}]}"),
+            object("deep", &format!("{{vars: {}1{}}}", "[".repeat(100), "]".repeat(100))),
+        ]
+        .concat();
+        let parsed = manifest::parse("a.yaml", &text);
+        let merge = |m: manifest::Manifest| Merged { id: m.id, place: m.place, value: m.value };
+        let found = snapshot(parsed.manifests.into_iter().map(merge).collect(), parsed.problems);
+        let accepted: Vec<(&str, bool)> = found
+            .provisionings
+            .iter()
+            .map(|p| (p.metadata.name.as_str(), crate::matching::accept(p).is_ok()))
+            .collect();
+        assert_eq!(accepted, [("good", true), ("many", false)]);
+        let places: Vec<&str> = found.problems.iter().map(|p| p.place.as_str()).collect();
+        assert_eq!(places.len(), 4, "{places:?}");
+        assert!(found.problems.iter().all(|problem| problem.message.len() < 800));
+    }
 }
