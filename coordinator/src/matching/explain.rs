@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::requirement::misses;
-use super::solve::Bottleneck;
+use bpa_common::api::FailureDomains;
+
+use super::requirement::{fits, misses, nearness};
+use super::solve::{Bottleneck, Wish};
 use super::{Catalog, Need, Slot};
 
 /// Slots that compete for too few hosts.
@@ -45,14 +47,16 @@ const NEAREST: usize = 5;
 
 /// Puts the bottlenecks into words. `free` as in `solve`.
 pub fn explain(
-    slots: &[Slot],
+    wish: &Wish<'_>,
     catalog: &Catalog,
     cuts: &[Bottleneck],
     free: impl Fn(usize) -> bool + Copy,
 ) -> Explanation {
+    let slots = wish.slots;
     let competing: Vec<Competition> =
-        cuts.iter().map(|cut| competition(slots, catalog, cut)).collect();
-    let missing: usize = cuts.iter().map(|cut| cut.slots.len() - cut.hosts.len()).sum();
+        cuts.iter().map(|cut| competition(wish, catalog, cut)).collect();
+    let domain_of = |host: usize| domain_name(wish.domains, catalog, host);
+    let missing: usize = cuts.iter().map(|cut| cut.missing(domain_of)).sum();
     let eligible =
         catalog.offers.iter().enumerate().filter(|(i, o)| o.is_eligible() && free(*i)).count();
     let words: Vec<&str> = competing.iter().map(|c| c.message.as_str()).collect();
@@ -69,22 +73,47 @@ pub fn explain(
     }
 }
 
-fn competition(slots: &[Slot], catalog: &Catalog, cut: &Bottleneck) -> Competition {
-    let slot_names: Vec<String> = cut.slots.iter().map(|i| slots[*i].name.clone()).collect();
+fn competition(wish: &Wish<'_>, catalog: &Catalog, cut: &Bottleneck) -> Competition {
+    let slot_names: Vec<String> = cut.slots.iter().map(|i| wish.slots[*i].name.clone()).collect();
     let host_names: Vec<String> =
         cut.hosts.iter().map(|i| catalog.offers[*i].id.to_string()).collect();
     let message = match (slot_names.as_slice(), host_names.len()) {
+        _ if cut.spread.is_some() => too_close(wish, catalog, cut),
         ([only], 0) => format!("no host meets the need of {only}"),
-        (many, 0) => format!("no host meets the need of any of {}", shown(many)),
+        (many, 0) => format!("no host meets the need of any of {}", named(many)),
         (many, n) => format!(
             "{} nodes ({}) compete for {n} host{} ({})",
             many.len(),
-            shown(many),
+            named(many),
             if n == 1 { "" } else { "s" },
             shown(&host_names)
         ),
     };
     Competition { slots: slot_names, hosts: host_names, message }
+}
+
+/// Enough hosts, but too many of them in one failure domain.
+fn too_close(wish: &Wish<'_>, catalog: &Catalog, cut: &Bottleneck) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for host in &cut.hosts {
+        *counts.entry(domain_name(wish.domains, catalog, *host)).or_default() += 1;
+    }
+    let words: Vec<String> = counts.iter().map(|(name, n)| format!("{n} in {name}")).collect();
+    format!(
+        "{} nodes must spread over failure domains with at most {} in each (failureDomains.spread is Required), and of the hosts that fit {} are",
+        cut.slots.len(),
+        cut.spread.unwrap_or_default(),
+        shown(&words)
+    )
+}
+
+fn domain_name(domains: Option<&FailureDomains>, catalog: &Catalog, host: usize) -> String {
+    let Some(domains) = domains else { return String::new() };
+    let value = catalog.offers[host].labels.get(&domains.label);
+    value.map_or_else(
+        || format!("no {}", domains.label),
+        |value| format!("{}={value}", domains.label),
+    )
 }
 
 /// Names, cut where a person stops reading.
@@ -94,6 +123,23 @@ pub fn shown(names: &[String]) -> String {
         return names.join(", ");
     }
     format!("{} and {} more", names[..MOST].join(", "), names.len() - MOST)
+}
+
+/// Names of nodes: those that differ in a number alone are told as one.
+pub fn named(names: &[String]) -> String {
+    let stem = |name: &String| {
+        let (stem, number) = name.rsplit_once('-')?;
+        number.chars().all(|c| c.is_ascii_digit()).then(|| stem.to_owned())
+    };
+    match names {
+        [first, rest @ ..] if !rest.is_empty() => match stem(first) {
+            Some(same) if rest.iter().all(|name| stem(name).as_ref() == Some(&same)) => {
+                format!("`{same}-*`")
+            }
+            _ => shown(names),
+        },
+        _ => shown(names),
+    }
 }
 
 /// The kinds of slot in the cuts, each with the names of its slots.
@@ -117,23 +163,27 @@ fn near_misses(
     free: impl Fn(usize) -> bool,
 ) -> Vec<NearMiss> {
     let mut lines = Vec::new();
+    let mut inside = cut.hosts.clone();
+    inside.sort_unstable();
     for (need, names) in kinds(slots, std::slice::from_ref(cut)) {
-        let mut candidates = BTreeMap::new();
+        let mut nearest = Vec::new();
         for (host, offer) in catalog.offers.iter().enumerate() {
             // A host of another MAC is no near miss for a slot that names one.
             let named = need.macs.is_empty() || need.macs.iter().any(|m| offer.macs.contains(m));
-            if !named || !offer.is_eligible() || !free(host) || cut.hosts.contains(&host) {
-                continue;
-            }
-            let missed = misses(need, catalog, host);
-            if !missed.is_empty() {
-                let distance: u64 = missed.iter().map(|m| u64::from(m.distance.0)).sum();
-                candidates.insert((missed.len(), distance, host), missed);
+            let counts = named && offer.is_eligible() && free(host);
+            if counts && inside.binary_search(&host).is_err() && !fits(need, catalog, host) {
+                nearest.push((nearness(need, offer), host));
             }
         }
-        for ((_, _, host), missed) in candidates.into_iter().take(NEAREST) {
-            lines.extend(missed.into_iter().map(|miss| NearMiss {
-                slot: shown(&names),
+        // Words only for those that are told.
+        if nearest.len() > NEAREST {
+            nearest.select_nth_unstable(NEAREST - 1);
+            nearest.truncate(NEAREST);
+        }
+        nearest.sort_unstable();
+        for (_, host) in nearest {
+            lines.extend(misses(need, catalog, host).into_iter().map(|miss| NearMiss {
+                slot: named(&names),
                 host: catalog.offers[host].id.to_string(),
                 requirement: miss.requirement.to_owned(),
                 wanted: miss.wanted,
@@ -149,7 +199,7 @@ fn near_misses(
 /// A MAC that names no host, or more than one, is said so.
 fn mac_words(need: &Need, catalog: &Catalog, names: &[String]) -> Vec<NearMiss> {
     let say = |mac: &bpa_common::net::MacAddress, host: String, found: String| NearMiss {
-        slot: shown(names),
+        slot: named(names),
         host,
         requirement: "mac-address".to_owned(),
         wanted: mac.to_string(),

@@ -10,8 +10,12 @@
 
 mod accept;
 mod catalog;
+mod classes;
+mod cost;
 mod eligibility;
 mod explain;
+mod flow;
+mod group;
 mod offer;
 mod remedy;
 mod report;
@@ -30,7 +34,7 @@ pub use report::{
 };
 pub use requirement::{Miss, misses};
 pub use slot::{Need, Slot};
-pub use solve::{Assignment, Bottleneck, Solution, solve};
+pub use solve::{Assignment, Bottleneck, Solution, Wish, most_in_a_domain, solve};
 
 #[cfg(test)]
 mod statements;

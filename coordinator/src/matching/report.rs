@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use super::accept::{Accepted, accept};
 use super::explain::{Explanation, explain};
 use super::remedy::remedies;
-use super::solve::solve;
+use super::solve::{Wish, solve};
 use super::{Catalog, HostId, Offer, Slot, Usage};
 
 /// The version of the JSON.
@@ -149,10 +149,14 @@ pub fn plan_one(
     let usage = Usage { ours: Some(&ours) };
     let catalog =
         Catalog::new(hosts.iter().map(|(host, data)| Offer::read(host, *data, &usage)).collect());
-    let free = |host: usize| !taken.contains_key(&catalog.offers[host].id);
+    let free: Vec<bool> =
+        catalog.offers.iter().map(|offer| !taken.contains_key(&offer.id)).collect();
+    let free = |host: usize| free[host];
     report.ineligible = ineligible(&catalog, taken);
     let current = standing(provisioning, &accepted.slots, &catalog);
-    let solution = solve(&accepted.slots, &catalog, &current, free);
+    let domains = provisioning.spec.failure_domains.as_ref();
+    let wish = Wish { slots: &accepted.slots, current: &current, domains };
+    let solution = solve(&wish, &catalog, free);
     if solution.bottlenecks.is_empty() {
         let chosen: Vec<(Slot, Offer)> = (accepted.slots.iter().enumerate())
             .filter_map(|(i, slot)| {
@@ -165,8 +169,8 @@ pub fn plan_one(
         return Planned { report, accepted: Some(accepted), hosts: chosen };
     }
     let cuts = &solution.bottlenecks;
-    let mut explanation = explain(&accepted.slots, &catalog, cuts, free);
-    explanation.remedies = remedies(&accepted.slots, &catalog, &current, cuts, free);
+    let mut explanation = explain(&wish, &catalog, cuts, free);
+    explanation.remedies = remedies(&wish, &catalog, cuts, free);
     report.explanation = Some(explanation);
     Planned { report, accepted: Some(accepted), hosts: Vec::new() }
 }

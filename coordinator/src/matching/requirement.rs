@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bpa_common::api::{LabelSelector, Quantity, SelectorOperator, SelectorRequirement};
 
-use super::{Catalog, Need};
+use super::{Catalog, Need, Offer};
 
 /// A requirement that an offer does not meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,10 +16,6 @@ pub struct Miss {
     pub found: String,
     /// Only where a number helps; in the unit that the user wrote.
     pub short_by: Option<String>,
-    /// How far off, 0 to 1 of what was wanted: orders near misses. 1 where there is no measure.
-    pub distance: Share,
-    /// The value found, in the requirement's base unit: for a remedy.
-    pub found_value: Option<u64>,
 }
 
 /// A share in parts per million.
@@ -41,8 +37,6 @@ pub fn misses(need: &Need, catalog: &Catalog, index: usize) -> Vec<Miss> {
             wanted: join(&need.macs),
             found: join(&offer.macs),
             short_by: None,
-            distance: WHOLE,
-            found_value: None,
         });
     }
     if let Some(wanted) = need.cpu {
@@ -62,9 +56,53 @@ pub fn misses(need: &Need, catalog: &Catalog, index: usize) -> Vec<Miss> {
     found
 }
 
-/// True when the host at `index` meets the need.
+/// True when the host at `index` meets the need: as [`misses`] is empty, without any words.
 pub fn fits(need: &Need, catalog: &Catalog, index: usize) -> bool {
-    misses(need, catalog, index).is_empty()
+    let offer = &catalog.offers[index];
+    let sizes = [
+        (need.cpu.map(u64::from), offer.cpu.map(u64::from)),
+        (need.memory.as_ref().map(Quantity::bytes), offer.memory),
+        (need.disk.as_ref().map(Quantity::bytes), offer.disk),
+    ];
+    let enough = |(wanted, found): &(Option<u64>, Option<u64>)| {
+        wanted.is_none_or(|wanted| found.is_some_and(|found| found >= wanted))
+    };
+    sizes.iter().all(enough)
+        && (need.macs.is_empty()
+            || need.macs.iter().any(|mac| catalog.host_of(*mac) == Some(index)))
+        && need.selectors.iter().all(|selector| selects(selector, &offer.labels))
+        && has_feature(SRIOV_LABELS, need.sriov, &offer.labels)
+        && has_feature(QAT_LABELS, need.qat, &offer.labels)
+}
+
+/// How far an offer is from a need, without words: how many requirements it misses, then by how
+/// much in all (parts per million of each). MACs count nothing here.
+pub fn nearness(need: &Need, offer: &Offer) -> (usize, u64) {
+    let sizes = [
+        (need.cpu.map(u64::from), offer.cpu.map(u64::from)),
+        (need.memory.as_ref().map(Quantity::bytes), offer.memory),
+        (need.disk.as_ref().map(Quantity::bytes), offer.disk),
+    ];
+    let by_size = sizes.into_iter().filter_map(|(wanted, found)| {
+        let wanted = wanted?;
+        let missed = found.is_none_or(|found| found < wanted);
+        missed.then(|| u64::from(share(wanted - found.unwrap_or(0), wanted).0))
+    });
+    let selectors = need.selectors.iter().filter(|s| !selects(s, &offer.labels)).count();
+    let features = [(SRIOV_LABELS, need.sriov), (QAT_LABELS, need.qat)];
+    let missing = features.iter().filter(|(keys, asked)| !has_feature(keys, *asked, &offer.labels));
+    let whole = std::iter::repeat_n(u64::from(WHOLE.0), selectors + missing.count());
+    by_size.chain(whole).fold((0, 0), |(count, sum), far| (count + 1, sum + far))
+}
+
+fn selects(selector: &LabelSelector, labels: &BTreeMap<String, String>) -> bool {
+    selector.match_labels.iter().all(|(key, wanted)| labels.get(key) == Some(wanted))
+        && selector.match_expressions.iter().all(|e| expression_holds(e, labels.get(&e.key)))
+}
+
+fn has_feature(keys: &[&str], wanted: Option<bool>, labels: &BTreeMap<String, String>) -> bool {
+    wanted != Some(true)
+        || keys.iter().find_map(|key| labels.get(*key)).is_some_and(|value| value == "true")
 }
 
 fn join<T: ToString>(items: &[T]) -> String {
@@ -84,8 +122,6 @@ fn count_miss(wanted: u32, found: Option<u32>) -> Option<Miss> {
         wanted: wanted.to_string(),
         found: found.map_or_else(|| UNKNOWN.to_owned(), |n| n.to_string()),
         short_by: found.map(|_| missing.to_string()),
-        distance: share(missing.into(), wanted.into()),
-        found_value: found.map(Into::into),
     })
 }
 
@@ -99,8 +135,6 @@ fn size_miss(requirement: &'static str, wanted: &Quantity, found: Option<u64>) -
         wanted: wanted.to_string(),
         found: found.map_or_else(|| UNKNOWN.to_owned(), |b| wanted.in_same_unit(b)),
         short_by: found.map(|_| wanted.in_same_unit(missing)),
-        distance: share(missing, wanted.bytes()),
-        found_value: found,
     })
 }
 
@@ -128,8 +162,6 @@ fn label_miss(wanted: String, key: &str, found: Option<&String>) -> Miss {
         wanted,
         found: found.map_or_else(|| format!("no label {key}"), |value| format!("{key}={value}")),
         short_by: None,
-        distance: WHOLE,
-        found_value: None,
     }
 }
 
@@ -153,7 +185,9 @@ fn expression_text(expression: &SelectorRequirement) -> String {
     }
 }
 
-/// Labels that say that a host has the feature: ours, then node-feature-discovery's.
+/// Our labels that say that a host has SR-IOV, QAT.
+pub const FEATURES: [&str; 2] = [SRIOV_LABELS[0], QAT_LABELS[0]];
+/// Ours, then node-feature-discovery's.
 const SRIOV_LABELS: &[&str] =
     &["bpa.akraino.org/sriov", "feature.node.kubernetes.io/network-sriov.capable"];
 const QAT_LABELS: &[&str] = &["bpa.akraino.org/qat", "feature.node.kubernetes.io/custom-qat"];
@@ -177,8 +211,6 @@ fn feature_miss(
         wanted: format!("label {}=true", keys[0]),
         found: found.map_or_else(|| UNKNOWN.to_owned(), Clone::clone),
         short_by: None,
-        distance: WHOLE,
-        found_value: None,
     })
 }
 

@@ -1,14 +1,27 @@
-//! A full assignment of slots to hosts whenever there is one.
+//! The best full assignment of slots to hosts, whenever there is a full one.
 //!
-//! Slots with equal needs form one group, so a site of thousands of hosts and few kinds of node is
-//! a small problem. Augmenting paths over groups (Kuhn 1955, Berge's theorem: a matching is
-//! largest exactly when no augmenting path is left) start from the assignments that stand, so that
-//! a slot moves only where that is the only way to serve another.
+//! All slots of a provisioning are served or none is. What makes one assignment better than another
+//! is in `cost`; how the best is found, in `flow`. When there is no full one, the groups that the
+//! last search reached are a min cut: together they want more hosts than any of them could take
+//! (Hall's condition broken), which is the explanation.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::requirement::fits;
-use super::{Catalog, Need, Slot};
+use bpa_common::api::{FailureDomains, Spread};
+
+use super::cost::{self, Cost, of_host};
+use super::flow::{Flow, Node};
+use super::group::{Group, groups};
+use super::{Catalog, Slot};
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    pub slots: &'a [Slot],
+    /// The host that a slot has now (positions in slots and catalog); it is kept while it fits.
+    pub current: &'a BTreeMap<usize, usize>,
+    pub domains: Option<&'a FailureDomains>,
+}
 
 /// Slot (by position in the input) to host (by position in the catalog).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,52 +35,178 @@ pub struct Solution {
     pub assignment: Assignment,
     /// When not all slots are served: who competes for which hosts; no two share a slot or host.
     pub bottlenecks: Vec<Bottleneck>,
+    pub cost: Cost,
 }
 
-/// A min cut: more slots than hosts that any of them could take (Hall's condition broken).
+/// A min cut: more slots than hosts that they could take together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bottleneck {
     pub slots: Vec<usize>,
     pub hosts: Vec<usize>,
+    /// The hosts would do, but too many are in one failure domain: at most this many of each.
+    pub spread: Option<usize>,
 }
 
-/// Slots of one need, and the hosts that meet it, best first.
-struct Group {
-    slots: Vec<usize>,
+impl Bottleneck {
+    /// How many slots are not served.
+    pub fn missing(&self, domain_of: impl Fn(usize) -> String) -> usize {
+        let Some(most) = self.spread else { return self.slots.len() - self.hosts.len() };
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        self.hosts.iter().for_each(|host| *counts.entry(domain_of(*host)).or_default() += 1);
+        self.slots.len().saturating_sub(counts.values().map(|n| (*n).min(most)).sum())
+    }
+}
+
+/// With `spread: Required`, the most slots that one failure domain may have: half of them, so that
+/// at least two domains are used and the loss of one never takes the larger part.
+pub fn most_in_a_domain(slots: usize) -> usize {
+    slots.div_ceil(2)
+}
+
+/// Finds the best full assignment. Hosts for which `free` is false are never taken.
+pub fn solve(wish: &Wish<'_>, catalog: &Catalog, free: impl Fn(usize) -> bool) -> Solution {
+    let mut groups = groups(wish.slots, catalog, free);
+    // Pickier groups first: fewer moves. The order of the input has no influence.
+    groups.sort_by_key(|group| (group.hosts.len(), group.slots[0]));
+    let required = wish.domains.is_some_and(|domains| domains.spread == Spread::Required);
+    let cap = if required { most_in_a_domain(wish.slots.len()) } else { usize::MAX };
+    let limited = Solver::new(wish, catalog, &groups, cap).run();
+    if limited.bottlenecks.is_empty() || !required {
+        return limited;
+    }
+    let unlimited = Solver::new(wish, catalog, &groups, usize::MAX).run();
+    if !unlimited.bottlenecks.is_empty() {
+        return unlimited;
+    }
+    let mut hosts: Vec<usize> = groups.iter().flat_map(|group| group.hosts.clone()).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let slots = (0..wish.slots.len()).collect();
+    Solution { bottlenecks: vec![Bottleneck { slots, hosts, spread: Some(cap) }], ..limited }
+}
+
+struct Solver<'a> {
+    wish: &'a Wish<'a>,
+    groups: &'a [Group<'a>],
+    flow: Flow,
+    /// The position in the catalog of each host of the flow.
     hosts: Vec<usize>,
+    costs: Vec<BTreeMap<usize, Cost>>,
+    domain_of: Vec<usize>,
+    even: bool,
 }
 
-struct Solver {
-    groups: Vec<Group>,
-    /// Per host of the catalog: the group that holds it.
-    holder: Vec<Option<usize>>,
-    /// Per group: the hosts that it holds.
-    held: Vec<Vec<usize>>,
-    /// Per group: hosts before this place in its list are not free (they never become free again).
-    cursor: Vec<usize>,
-}
-
-/// Serves as many slots as possible. `current` names the host that a slot has now; it is kept
-/// while it fits. Hosts for which `free` is false are never taken.
-pub fn solve(
-    slots: &[Slot],
-    catalog: &Catalog,
-    current: &BTreeMap<usize, usize>,
-    free: impl Fn(usize) -> bool,
-) -> Solution {
-    let mut solver = Solver::new(slots, catalog, free);
-    solver.keep(current);
-    let mut cuts: Vec<Vec<bool>> = Vec::new();
-    for group in 0..solver.groups.len() {
-        while solver.held[group].len() < solver.groups[group].slots.len() {
-            if let Some(cut) = solver.augment(group) {
-                cuts.push(cut);
-                break;
+impl<'a> Solver<'a> {
+    fn new(wish: &'a Wish<'a>, catalog: &Catalog, groups: &'a [Group<'a>], cap: usize) -> Self {
+        let domains = Domains::new(wish.domains, catalog);
+        let mut costs: BTreeMap<usize, BTreeMap<usize, Cost>> = BTreeMap::new();
+        for (index, group) in groups.iter().enumerate() {
+            for (host, cost) in candidates(wish, catalog, group, &domains) {
+                costs.entry(host).or_default().insert(index, cost);
             }
         }
+        let hosts: Vec<usize> = costs.keys().copied().collect();
+        let domain_of: Vec<usize> = hosts.iter().map(|host| domains.of(*host)).collect();
+        let costs: Vec<BTreeMap<usize, Cost>> = costs.into_values().collect();
+        let nodes = costs.iter().zip(&domain_of).map(|(costs, domain)| Node {
+            domain: *domain,
+            costs: costs.iter().map(|(group, cost)| (*group, *cost)).collect(),
+        });
+        let even = wish.domains.is_some();
+        let flow = Flow::new(nodes.collect(), groups.len(), domains.count(), even, cap);
+        Self { wish, groups, flow, hosts, costs, domain_of, even }
     }
-    let bottlenecks = apart(cuts).iter().map(|cut| solver.bottleneck(cut)).collect();
-    Solution { assignment: solver.name_slots(current), bottlenecks }
+
+    fn run(mut self) -> Solution {
+        let mut cuts: Vec<Vec<bool>> = Vec::new();
+        for group in 0..self.groups.len() {
+            for _ in 0..self.groups[group].slots.len() {
+                if let Err(cut) = self.flow.augment(group) {
+                    cuts.push(cut);
+                    break;
+                }
+            }
+        }
+        let bottlenecks = apart(cuts).iter().map(|cut| self.bottleneck(cut)).collect();
+        Solution { assignment: self.name_slots(), bottlenecks, cost: self.cost() }
+    }
+
+    fn cost(&self) -> Cost {
+        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut sum = 0;
+        for (host, holder) in self.flow.holders().iter().enumerate() {
+            let Some(group) = holder else { continue };
+            sum += self.costs[host].get(group).copied().unwrap_or(0);
+            if self.even {
+                let count = counts.entry(self.domain_of[host]).or_default();
+                sum += cost::of_next_in_domain(*count);
+                *count += 1;
+            }
+        }
+        sum
+    }
+
+    fn bottleneck(&self, seen: &[bool]) -> Bottleneck {
+        let groups = || self.groups.iter().zip(seen).filter(|(_, seen)| **seen).map(|(g, _)| g);
+        let mut slots: Vec<usize> = groups().flat_map(|group| group.slots.clone()).collect();
+        let mut hosts: Vec<usize> = groups().flat_map(|group| group.hosts.clone()).collect();
+        slots.sort_unstable();
+        hosts.sort_unstable();
+        hosts.dedup();
+        Bottleneck { slots, hosts, spread: None }
+    }
+
+    /// Within a group hosts are alike to the need: slots keep theirs, the rest go by name.
+    fn name_slots(&self) -> Assignment {
+        let mut held: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); self.groups.len()];
+        for (host, holder) in self.flow.holders().iter().enumerate() {
+            if let Some(group) = holder {
+                held[*group].insert(self.hosts[host]);
+            }
+        }
+        let mut host_of = BTreeMap::new();
+        for (group, mut rest) in self.groups.iter().zip(held) {
+            for slot in &group.slots {
+                if let Some(host) = self.wish.current.get(slot).filter(|host| rest.remove(host)) {
+                    host_of.insert(*slot, *host);
+                }
+            }
+            let mut rest = rest.into_iter();
+            for slot in &group.slots {
+                if !host_of.contains_key(slot)
+                    && let Some(host) = rest.next()
+                {
+                    host_of.insert(*slot, host);
+                }
+            }
+        }
+        Assignment { host_of }
+    }
+}
+
+/// The hosts of a group that can matter: in each failure domain as many of the cheapest as there
+/// are slots in all. Of more, one would always be free, and no worse.
+fn candidates(
+    wish: &Wish<'_>,
+    catalog: &Catalog,
+    group: &Group<'_>,
+    domains: &Domains,
+) -> Vec<(usize, Cost)> {
+    let stands: BTreeSet<usize> =
+        group.slots.iter().filter_map(|slot| wish.current.get(slot)).copied().collect();
+    let mut by_domain: Vec<Vec<(Cost, usize)>> = vec![Vec::new(); domains.count()];
+    for host in &group.hosts {
+        let cost = of_host(group.need, catalog, *host, stands.contains(host));
+        by_domain[domains.of(*host)].push((cost, *host));
+    }
+    let most = wish.slots.len();
+    for hosts in &mut by_domain {
+        if hosts.len() > most && most > 0 {
+            hosts.select_nth_unstable(most - 1);
+            hosts.truncate(most);
+        }
+    }
+    by_domain.into_iter().flatten().map(|(cost, host)| (host, cost)).collect()
 }
 
 /// Joins cuts that share a group: what is left can be told one by one.
@@ -86,296 +225,35 @@ fn apart(cuts: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
     joined
 }
 
-impl Solver {
-    fn new(slots: &[Slot], catalog: &Catalog, free: impl Fn(usize) -> bool) -> Self {
-        let mut groups: Vec<(&Need, Group)> = Vec::new();
-        for (index, slot) in slots.iter().enumerate() {
-            match groups.iter_mut().find(|(need, _)| **need == slot.need) {
-                Some((_, group)) => group.slots.push(index),
-                None => groups.push((&slot.need, Group { slots: vec![index], hosts: Vec::new() })),
-            }
-        }
-        for (need, group) in &mut groups {
-            let candidates: Vec<usize> = if need.macs.is_empty() {
-                (0..catalog.offers.len()).collect()
-            } else {
-                need.macs.iter().filter_map(|mac| catalog.host_of(*mac)).collect()
-            };
-            group.hosts = candidates
-                .into_iter()
-                .filter(|&host| {
-                    free(host) && catalog.offers[host].is_eligible() && fits(need, catalog, host)
-                })
-                .collect();
-            group.hosts.sort_by_key(|&host| (waste(need, catalog, host), host));
-            group.hosts.dedup();
-        }
-        // Pickier groups first: fewer augmentations. The order of the input has no influence.
-        groups.sort_by_key(|(_, group)| (group.hosts.len(), group.slots[0]));
-        let groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
-        Self {
-            held: vec![Vec::new(); groups.len()],
-            cursor: vec![0; groups.len()],
-            holder: vec![None; catalog.offers.len()],
-            groups,
-        }
-    }
-
-    fn keep(&mut self, current: &BTreeMap<usize, usize>) {
-        for index in 0..self.groups.len() {
-            let group = &self.groups[index];
-            let kept: Vec<usize> = group
-                .slots
-                .iter()
-                .filter_map(|slot| current.get(slot))
-                .filter(|host| group.hosts.contains(host))
-                .copied()
-                .collect();
-            for host in kept {
-                if self.holder[host].is_none() {
-                    self.take(index, host);
-                }
-            }
-        }
-    }
-
-    fn take(&mut self, group: usize, host: usize) {
-        self.holder[host] = Some(group);
-        self.held[group].push(host);
-    }
-
-    /// The best host of this group that nobody holds.
-    fn free_host(&mut self, group: usize) -> Option<usize> {
-        let hosts = &self.groups[group].hosts;
-        while self.cursor[group] < hosts.len() {
-            let host = hosts[self.cursor[group]];
-            if self.holder[host].is_none() {
-                return Some(host);
-            }
-            self.cursor[group] += 1;
-        }
-        None
-    }
-
-    /// Gives one more host to `start`, moving others along a shortest path. None = done;
-    /// otherwise the groups that together have too few hosts.
-    fn augment(&mut self, start: usize) -> Option<Vec<bool>> {
-        // Per group: the host through which the search came in, and from which group.
-        let mut entered: Vec<Option<(usize, usize)>> = vec![None; self.groups.len()];
-        let mut seen = vec![false; self.groups.len()];
-        let mut queue = VecDeque::from([start]);
-        seen[start] = true;
-        while let Some(group) = queue.pop_front() {
-            if let Some(host) = self.free_host(group) {
-                self.shift(host, group, &entered);
-                return None;
-            }
-            for &host in &self.groups[group].hosts {
-                if let Some(next) = self.holder[host]
-                    && !seen[next]
-                {
-                    seen[next] = true;
-                    entered[next] = Some((host, group));
-                    queue.push_back(next);
-                }
-            }
-        }
-        Some(seen)
-    }
-
-    /// Walks the path back from a free host: each group takes it and gives the host by which the
-    /// search came in to the group before.
-    fn shift(&mut self, free: usize, last: usize, entered: &[Option<(usize, usize)>]) {
-        let (mut host, mut group) = (free, last);
-        loop {
-            self.take(group, host);
-            let Some((given, before)) = entered[group] else { return };
-            self.held[group].retain(|h| *h != given);
-            (host, group) = (given, before);
-        }
-    }
-
-    fn bottleneck(&self, seen: &[bool]) -> Bottleneck {
-        let groups = || (0..self.groups.len()).filter(|g| seen[*g]);
-        let mut slots: Vec<usize> = groups().flat_map(|g| self.groups[g].slots.clone()).collect();
-        let mut hosts: Vec<usize> = groups().flat_map(|g| self.groups[g].hosts.clone()).collect();
-        slots.sort_unstable();
-        hosts.sort_unstable();
-        hosts.dedup();
-        Bottleneck { slots, hosts }
-    }
-
-    /// Within a group hosts are alike to the need: slots keep theirs, the rest go by name.
-    fn name_slots(&self, current: &BTreeMap<usize, usize>) -> Assignment {
-        let mut host_of = BTreeMap::new();
-        for (group, held) in self.groups.iter().zip(&self.held) {
-            let mut rest = held.clone();
-            rest.sort_unstable();
-            for slot in &group.slots {
-                if let Some(host) = current.get(slot)
-                    && let Some(at) = rest.iter().position(|h| h == host)
-                {
-                    host_of.insert(*slot, rest.remove(at));
-                }
-            }
-            let mut rest = rest.into_iter();
-            for slot in &group.slots {
-                if !host_of.contains_key(slot)
-                    && let Some(host) = rest.next()
-                {
-                    host_of.insert(*slot, host);
-                }
-            }
-        }
-        Assignment { host_of }
-    }
+/// The failure domain of each host. Hosts without the label are one domain of their own.
+struct Domains {
+    of: Vec<usize>,
+    count: usize,
 }
 
-/// Spare CPUs and memory as a share of the offer, parts per thousand: least waste first.
-fn waste(need: &Need, catalog: &Catalog, host: usize) -> u64 {
-    let offer = &catalog.offers[host];
-    let spare = |wanted: u64, found: Option<u64>| match found {
-        Some(found) if found > 0 => (found - wanted.min(found)).saturating_mul(1000) / found,
-        _ => 0,
-    };
-    spare(need.cpu.unwrap_or(0).into(), offer.cpu.map(Into::into))
-        + spare(need.memory.as_ref().map_or(0, |m| m.bytes()), offer.memory)
-        // Among hosts with nothing wanted, the smaller one.
-        + offer.cpu.map_or(0, |c| u64::from(c) / 64)
+impl Domains {
+    fn new(wanted: Option<&FailureDomains>, catalog: &Catalog) -> Self {
+        let Some(wanted) = wanted else { return Self { of: Vec::new(), count: 1 } };
+        let mut numbers: BTreeMap<Option<&String>, usize> = BTreeMap::new();
+        let of: Vec<usize> = catalog
+            .offers
+            .iter()
+            .map(|offer| {
+                let next = numbers.len();
+                *numbers.entry(offer.labels.get(&wanted.label)).or_insert(next)
+            })
+            .collect();
+        Self { of, count: numbers.len().max(1) }
+    }
+
+    fn of(&self, host: usize) -> usize {
+        self.of.get(host).copied().unwrap_or(0)
+    }
+
+    fn count(&self) -> usize {
+        self.count
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::matching::testing::{mac, offer, size, slot};
-
-    fn names(
-        slots: &[Slot],
-        catalog: &Catalog,
-        current: &BTreeMap<usize, usize>,
-    ) -> Option<Vec<String>> {
-        let solution = solve(slots, catalog, current, |_| true);
-        if !solution.bottlenecks.is_empty() {
-            return None;
-        }
-        let host = |i| catalog.offers[solution.assignment.host_of[&i]].id.name.clone();
-        Some((0..slots.len()).map(host).collect())
-    }
-
-    #[test]
-    fn a_scarce_host_goes_to_the_slot_that_only_it_can_serve() {
-        let catalog = Catalog::new(vec![offer("big", 1, 32, 64), offer("small", 2, 4, 8)]);
-        let slots = [slot("any", Need::default()), slot("large", size(20, "32Gi"))];
-        assert_eq!(names(&slots, &catalog, &BTreeMap::new()).unwrap(), ["small", "big"]);
-    }
-
-    #[test]
-    fn what_stands_is_kept_unless_that_is_the_only_way() {
-        let catalog =
-            Catalog::new(vec![offer("a", 1, 8, 16), offer("b", 2, 8, 16), offer("c", 3, 8, 16)]);
-        let slots = [slot("w0", size(4, "8Gi")), slot("w1", size(4, "8Gi"))];
-        let current = BTreeMap::from([(0, 2), (1, 1)]);
-        assert_eq!(names(&slots, &catalog, &current).unwrap(), ["c", "b"]);
-        let pinned = slot("m", Need { macs: vec![mac(3)], ..Need::default() });
-        let slots = [slots[0].clone(), slots[1].clone(), pinned];
-        assert_eq!(names(&slots, &catalog, &current).unwrap(), ["a", "b", "c"]);
-    }
-
-    #[test]
-    fn too_few_hosts_give_the_cut() {
-        let catalog =
-            Catalog::new(vec![offer("a", 1, 32, 64), offer("b", 2, 4, 8), offer("c", 3, 4, 8)]);
-        let slots = [
-            slot("l0", size(20, "32Gi")),
-            slot("l1", size(20, "32Gi")),
-            slot("s", Need::default()),
-        ];
-        let cuts = solve(&slots, &catalog, &BTreeMap::new(), |_| true).bottlenecks;
-        assert_eq!(cuts, [Bottleneck { slots: vec![0, 1], hosts: vec![0] }]);
-    }
-
-    /// All ways, by brute force.
-    fn possible(slots: &[Slot], catalog: &Catalog, used: &mut Vec<bool>) -> bool {
-        let Some((slot, rest)) = slots.split_first() else { return true };
-        for host in 0..catalog.offers.len() {
-            if !used[host] && fits(&slot.need, catalog, host) {
-                used[host] = true;
-                let found = possible(rest, catalog, used);
-                used[host] = false;
-                if found {
-                    return true;
-                }
-            }
-        }
-        false
-    }
-
-    fn any_need() -> impl Strategy<Value = Need> {
-        prop_oneof![
-            Just(Need::default()),
-            (1u32..5, 1u32..5).prop_map(|(c, m)| size(c, &format!("{m}Gi"))),
-            (0u8..8).prop_map(|n| Need { macs: vec![mac(n)], ..Need::default() }),
-            (0u8..8, 1u32..5).prop_map(|(n, c)| Need {
-                macs: vec![mac(n)],
-                cpu: Some(c),
-                ..Need::default()
-            }),
-        ]
-    }
-
-    fn any_catalog() -> impl Strategy<Value = Vec<(u32, u32)>> {
-        proptest::collection::vec((1u32..5, 1u32..5), 0..8)
-    }
-
-    fn catalog_of(hosts: &[(u32, u32)]) -> Catalog {
-        let named =
-            |(i, (c, m)): (usize, &(u32, u32))| offer(&format!("h{i}"), i as u8, *c, u64::from(*m));
-        Catalog::new(hosts.iter().enumerate().map(named).collect())
-    }
-
-    proptest! {
-        #[test]
-        fn a_full_solution_is_found_exactly_when_there_is_one(
-            needs in proptest::collection::vec(any_need(), 0..8),
-            hosts in any_catalog(),
-            stands in proptest::collection::btree_map(0usize..8, 0usize..8, 0..4),
-        ) {
-            let slots: Vec<Slot> = needs.into_iter().enumerate().map(|(i, n)| slot(&format!("s{i}"), n)).collect();
-            let catalog = catalog_of(&hosts);
-            let current = stands.into_iter().filter(|(s, h)| *s < slots.len() && *h < hosts.len()).collect();
-            let solution = solve(&slots, &catalog, &current, |_| true);
-            let full = solution.assignment.host_of.len() == slots.len();
-            prop_assert_eq!(full, possible(&slots, &catalog, &mut vec![false; hosts.len()]));
-            prop_assert_eq!(full, solution.bottlenecks.is_empty());
-            let mut hosts_used: Vec<_> = solution.assignment.host_of.values().collect();
-            hosts_used.sort();
-            hosts_used.dedup();
-            prop_assert_eq!(hosts_used.len(), solution.assignment.host_of.len(), "a host is given once only");
-            for (s, h) in &solution.assignment.host_of {
-                prop_assert!(fits(&slots[*s].need, &catalog, *h));
-            }
-            let unserved = slots.len() - solution.assignment.host_of.len();
-            let mut proved = 0;
-            for cut in solution.bottlenecks {
-                prop_assert!(cut.slots.len() > cut.hosts.len(), "the cut proves itself");
-                proved += cut.slots.len() - cut.hosts.len();
-            }
-            prop_assert_eq!(proved, unserved, "the cuts tell of every slot that is not served");
-        }
-
-        #[test]
-        fn the_order_of_the_hosts_has_no_influence(hosts in any_catalog(), seed: u64) {
-            let slots = [slot("a", size(2, "2Gi")), slot("b", size(3, "1Gi")), slot("c", Need::default())];
-            let offers = catalog_of(&hosts).offers;
-            let mut mixed = offers.clone();
-            let len = mixed.len().max(1);
-            mixed.rotate_left(seed as usize % len);
-            prop_assert_eq!(
-                names(&slots, &Catalog::new(offers), &BTreeMap::new()),
-                names(&slots, &Catalog::new(mixed), &BTreeMap::new())
-            );
-        }
-    }
-}
+mod tests;
