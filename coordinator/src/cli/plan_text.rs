@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::render::table::Table;
 use super::render::text::clean;
-use crate::matching::{Explanation, PlanReport, ProvisioningPlan};
+use crate::matching::{Explanation, PlanReport, ProvisioningPlan, in_groups};
 
-/// Hosts that are not eligible are listed one by one up to here, then counted by reason.
+/// Reasons against hosts are listed one by one up to here, then counted.
 const LISTED: usize = 12;
 
 /// The whole report as text.
@@ -65,7 +65,7 @@ fn why(out: &mut String, explanation: &Explanation) {
         let rows = explanation.near_misses.iter().map(|m| {
             vec![
                 m.slot.clone(),
-                m.host.clone(),
+                m.hosts(),
                 m.requirement.clone(),
                 m.wanted.clone(),
                 m.found.clone(),
@@ -85,15 +85,15 @@ fn not_eligible(out: &mut String, plan: &ProvisioningPlan) {
         return;
     }
     line(out, "  Hosts that can't be taken at all:");
-    let rows = plan
-        .ineligible
+    let groups = in_groups(&plan.ineligible);
+    let rows = groups
         .iter()
         .take(LISTED)
-        .map(|i| vec![i.host.clone(), i.reason.clone(), i.message.clone()]);
+        .map(|group| vec![group.names(), group.reason.to_owned(), group.message.to_owned()]);
     table(out, &["HOST", "REASON", "BECAUSE IT"], rows.collect());
     let mut rest = std::collections::BTreeMap::<&str, usize>::new();
-    for item in plan.ineligible.iter().skip(LISTED) {
-        *rest.entry(&item.reason).or_default() += 1;
+    for group in groups.iter().skip(LISTED) {
+        *rest.entry(group.reason).or_default() += group.hosts.len();
     }
     for (reason, count) in rest {
         line(out, &format!("  and {count} more: {reason}"));
@@ -183,6 +183,45 @@ mod tests {
             std::fs::create_dir_all(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata")).unwrap();
             std::fs::write(path, &text).unwrap();
         }
+        assert_eq!(text, std::fs::read_to_string(path).unwrap());
+    }
+
+    /// Three thousand hosts are told in groups: what a person reads fits on a screen.
+    #[test]
+    fn thousands_of_hosts_are_told_on_one_screen() {
+        let hosts: Vec<BareMetalHost> = (0..3000u32)
+            .map(|n| {
+                let size = 1 + n % 5;
+                let mut host =
+                    host(&format!("host-{n:04}"), 0, Some(8 * size), u64::from(size) * 16);
+                host.spec.boot_mac_address = format!("52:54:00:00:{:02x}:{:02x}", n / 256, n % 256);
+                host.metadata.uid = format!("u{n}");
+                let rack = format!("r{}", n % 7);
+                host.metadata.labels.insert("rack".into(), rack);
+                if n % 3 == 0 {
+                    host.status.provisioning.state = "inspecting".into();
+                }
+                if n % 10 == 1 {
+                    host.metadata
+                        .annotations
+                        .insert("baremetalhost.metal3.io/paused".into(), "x".into());
+                }
+                host
+            })
+            .collect();
+        let hosts: Vec<_> = hosts.iter().map(|h| (h, None)).collect();
+        let wish = provisioning(
+            "edge",
+            r#"{"masters": [{"m": {"cpu": 8, "memory": "16Gi", "count": 3}}],
+                "workers": [{"big": {"cpu": 40, "memory": "96Gi", "count": 40}},
+                            {"wide": {"cpu": 40, "count": 500}}]}"#,
+        );
+        let text = render(&plan_all(&[wish], &hosts));
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/plan-3000.txt");
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(path, &text).unwrap();
+        }
+        assert!(text.lines().count() < 45, "{text}");
         assert_eq!(text, std::fs::read_to_string(path).unwrap());
     }
 

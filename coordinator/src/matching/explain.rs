@@ -8,7 +8,7 @@ use bpa_common::api::FailureDomains;
 
 use super::requirement::{fits, misses, nearness};
 use super::solve::{Bottleneck, Wish};
-use super::{Catalog, Need, Slot};
+use super::{Catalog, Need, Offer, Slot};
 
 /// Slots that compete for too few hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -25,11 +25,29 @@ pub struct Competition {
 pub struct NearMiss {
     pub slot: String,
     pub host: String,
+    /// How many further hosts miss just the same.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more: usize,
     pub requirement: String,
     pub wanted: String,
     pub found: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_by: Option<String>,
+}
+
+impl NearMiss {
+    /// The hosts as a person reads them.
+    pub fn hosts(&self) -> String {
+        if self.more == 0 {
+            self.host.clone()
+        } else {
+            format!("{} and {} more", self.host, self.more)
+        }
+    }
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// The whole explanation.
@@ -134,7 +152,7 @@ pub fn named(names: &[String]) -> String {
     match names {
         [first, rest @ ..] if !rest.is_empty() => match stem(first) {
             Some(same) if rest.iter().all(|name| stem(name).as_ref() == Some(&same)) => {
-                format!("`{same}-*`")
+                format!("{same}-*")
             }
             _ => shown(names),
         },
@@ -166,25 +184,22 @@ fn near_misses(
     let mut inside = cut.hosts.clone();
     inside.sort_unstable();
     for (need, names) in kinds(slots, std::slice::from_ref(cut)) {
-        let mut nearest = Vec::new();
+        let mut nearest: BTreeMap<_, (usize, usize)> = BTreeMap::new();
         for (host, offer) in catalog.offers.iter().enumerate() {
             // A host of another MAC is no near miss for a slot that names one.
             let named = need.macs.is_empty() || need.macs.iter().any(|m| offer.macs.contains(m));
             let counts = named && offer.is_eligible() && free(host);
             if counts && inside.binary_search(&host).is_err() && !fits(need, catalog, host) {
-                nearest.push((nearness(need, offer), host));
+                // Hosts that miss just the same are told together.
+                let alike = (nearness(need, offer), found_of(need, offer));
+                nearest.entry(alike).or_insert((host, 0)).1 += 1;
             }
         }
-        // Words only for those that are told.
-        if nearest.len() > NEAREST {
-            nearest.select_nth_unstable(NEAREST - 1);
-            nearest.truncate(NEAREST);
-        }
-        nearest.sort_unstable();
-        for (_, host) in nearest {
+        for (host, count) in nearest.into_values().take(NEAREST) {
             lines.extend(misses(need, catalog, host).into_iter().map(|miss| NearMiss {
                 slot: named(&names),
                 host: catalog.offers[host].id.to_string(),
+                more: count - 1,
                 requirement: miss.requirement.to_owned(),
                 wanted: miss.wanted,
                 found: miss.found,
@@ -196,11 +211,29 @@ fn near_misses(
     lines
 }
 
+/// What an offer has of all that is asked for.
+fn found_of<'a>(
+    need: &Need,
+    offer: &'a Offer,
+) -> (Option<u32>, Option<u64>, Option<u64>, Vec<Option<&'a String>>) {
+    let labels = need.selectors.iter().flat_map(|selector| {
+        let expressions = selector.match_expressions.iter().map(|e| &e.key);
+        selector.match_labels.keys().chain(expressions).map(|key| offer.labels.get(key))
+    });
+    (
+        need.cpu.and(offer.cpu),
+        need.memory.as_ref().and(offer.memory),
+        need.disk.as_ref().and(offer.disk),
+        labels.collect(),
+    )
+}
+
 /// A MAC that names no host, or more than one, is said so.
 fn mac_words(need: &Need, catalog: &Catalog, names: &[String]) -> Vec<NearMiss> {
     let say = |mac: &bpa_common::net::MacAddress, host: String, found: String| NearMiss {
         slot: named(names),
         host,
+        more: 0,
         requirement: "mac-address".to_owned(),
         wanted: mac.to_string(),
         found,

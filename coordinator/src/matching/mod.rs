@@ -29,8 +29,9 @@ pub use eligibility::{Ineligible, IneligibleReason, Usage};
 pub use explain::{Competition, Explanation, NearMiss};
 pub use offer::{HostId, Offer};
 pub use report::{
-    AssignmentReport, HostReport, IneligibleReport, PLAN_SCHEMA, PlanReport, Planned,
-    ProvisioningPlan, Remedy, Unreadable, consumer_of, lease_mac, plan_all, plan_hash, plan_one,
+    AssignmentReport, HostReport, IneligibleGroup, IneligibleReport, PLAN_SCHEMA, PlanReport,
+    Planned, ProvisioningPlan, Remedy, Unreadable, consumer_of, in_groups, lease_mac, plan_all,
+    plan_hash, plan_one,
 };
 pub use requirement::{Miss, misses};
 pub use slot::{Need, Slot};

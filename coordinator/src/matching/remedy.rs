@@ -153,7 +153,7 @@ impl<'a> Search<'a> {
             action: "lower".into(),
             requirement: requirement.into(),
             slots: members.to_vec(),
-            message: format!("lower {requirement} of {} to {shown}", named(members)),
+            message: format!("lower {requirement} of {} to {shown}", quoted(members)),
             value: shown,
         };
         Some((distance.unwrap_or(u32::MAX), remedy))
@@ -175,10 +175,12 @@ impl<'a> Search<'a> {
     /// "Add n hosts with at least …", the fewest that do, proved by adding them.
     fn addition(&self, cuts: &[Bottleneck]) -> Option<Remedy> {
         // A slot that names a MAC is not served by any other machine.
-        let kinds: Vec<(&Need, Vec<String>)> = kinds(self.wish.slots, cuts)
+        let mut kinds: Vec<(&Need, Vec<String>)> = kinds(self.wish.slots, cuts)
             .into_iter()
             .filter(|(need, _)| need.macs.is_empty())
             .collect();
+        // The least demanding that helps is the smallest addition.
+        kinds.sort_by_key(|(need, _)| self.served_by(need).len());
         let spread = cuts.iter().any(|cut| cut.spread.is_some());
         let ideals: Vec<Vec<usize>> = kinds.iter().map(|(need, _)| self.served_by(need)).collect();
         let mut classes = self.classes.clone();
@@ -223,6 +225,12 @@ impl<'a> Search<'a> {
         let alone = Catalog::new(vec![ideal(need)]);
         (0..self.groups.len()).filter(|group| fits(self.groups[*group].need, &alone, 0)).collect()
     }
+}
+
+/// Names as they stand in a sentence.
+fn quoted(members: &[String]) -> String {
+    let names = named(members);
+    if names.ends_with('*') { format!("`{names}`") } else { names }
 }
 
 fn wanted(need: &Need, requirement: &str) -> Option<u64> {

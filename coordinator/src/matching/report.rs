@@ -249,6 +249,41 @@ fn ineligible(catalog: &Catalog, taken: &BTreeMap<HostId, String>) -> Vec<Inelig
     lines
 }
 
+/// Hosts that can't be taken for one and the same reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IneligibleGroup<'a> {
+    pub hosts: Vec<&'a str>,
+    pub reason: &'a str,
+    pub message: &'a str,
+}
+
+impl IneligibleGroup<'_> {
+    /// The hosts as they are told: a few by name, many by number.
+    pub fn names(&self) -> String {
+        match self.hosts.as_slice() {
+            [first, second, third, _, ..] => {
+                format!("{first}, {second}, {third} and {} more", self.hosts.len() - 3)
+            }
+            few => few.join(", "),
+        }
+    }
+}
+
+/// Puts together what is said alike of several hosts, the most common first.
+pub fn in_groups(lines: &[IneligibleReport]) -> Vec<IneligibleGroup<'_>> {
+    let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut groups: Vec<IneligibleGroup<'_>> = Vec::new();
+    for IneligibleReport { host, reason, message } in lines {
+        let place = *places.entry((reason, message)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.hosts.push(host),
+            None => groups.push(IneligibleGroup { hosts: vec![host], reason, message }),
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.hosts.len()));
+    groups
+}
+
 /// What stands by the status: slot to host, by name and uid.
 fn standing(
     provisioning: &Provisioning,

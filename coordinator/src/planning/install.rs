@@ -8,7 +8,7 @@ use super::draft::{Draft, Held};
 use super::stage::{Belief, Stage, digest, stage, wants_retry};
 use super::words::{APPROVE, RETRY, condition, node_state, run_state};
 use super::{addresses, claims, order, progress, sending, sites, standing};
-use crate::matching::Accepted;
+use crate::matching::{Accepted, in_groups};
 use crate::sites::LeaseView;
 
 /// Most reasons against hosts that are told in one condition.
@@ -163,13 +163,18 @@ fn unmatched(draft: &mut Draft<'_>) -> Held {
         let short = miss.short_by.as_ref().map(|s| format!(", short by {s}")).unwrap_or_default();
         message.push_str(&format!(
             "\n{} for {}: {} wanted {}, found {}{short}",
-            miss.host, miss.slot, miss.requirement, miss.wanted, miss.found
+            miss.hosts(),
+            miss.slot,
+            miss.requirement,
+            miss.wanted,
+            miss.found
         ));
     }
-    for line in report.ineligible.iter().take(MOST_LINES) {
-        message.push_str(&format!("\n{} {}", line.host, line.message));
+    let groups = in_groups(&report.ineligible);
+    for group in groups.iter().take(MOST_LINES) {
+        message.push_str(&format!("\n{} {}", group.names(), group.message));
     }
-    if let Some(more) = report.ineligible.len().checked_sub(MOST_LINES + 1) {
+    if let Some(more) = groups.len().checked_sub(MOST_LINES + 1) {
         message.push_str(&format!("\nand {} more reasons against hosts", more + 1));
     }
     for remedy in explanation.iter().flat_map(|e| &e.remedies).take(2) {
