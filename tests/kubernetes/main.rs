@@ -5,3 +5,4 @@ mod api;
 mod fixtures;
 mod statements;
 mod stored;
+mod world;

@@ -77,13 +77,7 @@ async fn apply_all(
 ) -> Result<Vec<(ObjectId, &'static str)>, CliError> {
     let mut results = Vec::new();
     for (id, value) in loaded.objects() {
-        let mut id = id.clone();
-        // Without a namespace of its own it goes where `--namespace` says.
-        if let ([only], true) =
-            (&*common.kubernetes.namespaces, value["metadata"]["namespace"].is_null())
-        {
-            id.key.namespace.clone_from(only);
-        }
+        let id = placed(common, loaded, id);
         let verb = match world.apply(&id, value).await? {
             Applied::Created => "created",
             Applied::Configured => "configured",
@@ -92,6 +86,15 @@ async fn apply_all(
         results.push((id, verb));
     }
     Ok(results)
+}
+
+/// Without a namespace of its own an object is where `--namespace` says.
+fn placed(common: &Common, loaded: &Loaded, id: &ObjectId) -> ObjectId {
+    let mut id = id.clone();
+    if let ([only], true) = (&*common.kubernetes.namespaces, loaded.unplaced.contains(&id)) {
+        id.key.namespace.clone_from(only);
+    }
+    id
 }
 
 fn refuse_problems(loaded: &Loaded) -> Result<(), CliError> {
@@ -129,7 +132,8 @@ pub async fn delete(common: &Common, args: &DeleteArgs) -> CliResult {
         (Some(kind), Some(name)) => vec![named(&world, find::kind(kind)?, name).await?],
         _ => {
             let loaded = load(&args.files)?;
-            let ids: Vec<ObjectId> = loaded.objects().map(|(id, _)| id.clone()).collect();
+            let ids: Vec<ObjectId> =
+                loaded.objects().map(|(id, _)| placed(common, &loaded, id)).collect();
             if ids.is_empty() {
                 note(get::problems(&loaded.problems).trim_end());
                 return Err(CliError::Other("no object of ours in these files".to_owned()));

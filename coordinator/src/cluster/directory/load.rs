@@ -1,5 +1,6 @@
 //! Manifests from given files, without an objects directory and without state (`plan`, `apply`).
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -22,6 +23,8 @@ pub struct Loaded {
     pub problems: Vec<ObjectProblem>,
     /// Documents of kinds that are not ours.
     pub ignored: usize,
+    /// Objects whose documents name no namespace.
+    pub unplaced: BTreeSet<ObjectId>,
 }
 
 /// Reads these files; a directory stands for the manifests in it.
@@ -57,6 +60,7 @@ impl Loaded {
         self.manifests.extend(other.manifests);
         self.problems.extend(other.problems);
         self.ignored += other.ignored;
+        self.unplaced.extend(other.unplaced);
         self.mark_duplicates();
     }
 
@@ -76,6 +80,7 @@ impl Loaded {
     fn take(&mut self, parsed: Parsed) {
         self.problems.extend(parsed.problems);
         self.ignored += parsed.ignored;
+        self.unplaced.extend(parsed.unplaced);
         for manifest in parsed.manifests {
             match assemble::check(&merged(&manifest)) {
                 Ok(()) => self.manifests.push(manifest),

@@ -1,5 +1,6 @@
 //! From the text of a file to manifests: each document on its own, with limits. Pure.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -54,6 +55,8 @@ pub struct Parsed {
     pub problems: Vec<ObjectProblem>,
     /// Documents of kinds that are not ours to read (Secrets of an export, CAPI's Cluster, …).
     pub ignored: usize,
+    /// Objects whose documents name no namespace.
+    pub unplaced: BTreeSet<ObjectId>,
 }
 
 /// Reads all manifests of a file. Never fails as a whole because of one document.
@@ -162,6 +165,9 @@ fn take_object(parsed: &mut Parsed, place: Place, value: Value) {
     match header(&value) {
         Ok(Header::Foreign) => parsed.ignored += 1,
         Ok(Header::Ours(id)) => {
+            if value["metadata"].get("namespace").is_none_or(Value::is_null) {
+                parsed.unplaced.insert(id.clone());
+            }
             let value = clean(value, &id);
             parsed.manifests.push(Manifest { id, place, value });
         }

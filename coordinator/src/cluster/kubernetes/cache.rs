@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
 use bpa_common::api::metal3::{BareMetalHost, HardwareData};
-use bpa_common::api::{Cluster, ObjectKey, Provisioning, Site, Software};
+use bpa_common::api::{Cluster, ObjectKey, ObjectMeta, Provisioning, Site, Software};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
@@ -205,20 +205,33 @@ impl Cache {
 
     /// The uid of an object, if it is known and can be used.
     pub fn uid(&self, kind: Kind, key: &ObjectKey) -> Option<String> {
-        fn of<T>(shelf: &Shelf<T>, key: &ObjectKey, uid: fn(&T) -> &String) -> Option<String> {
-            Some(uid(shelf.get(key)?.as_ref().ok()?).clone())
+        self.version(kind, key).map(|(uid, _)| uid)
+    }
+
+    /// The uid of an object and its version as it was seen last.
+    pub fn version(&self, kind: Kind, key: &ObjectKey) -> Option<(String, String)> {
+        fn of<T>(
+            shelf: &Shelf<T>,
+            key: &ObjectKey,
+            meta: fn(&T) -> &ObjectMeta,
+        ) -> Option<(String, String)> {
+            Some(id(meta(shelf.get(key)?.as_ref().ok()?)))
         }
         let shelves = self.read();
         match kind {
             Kind::Host | Kind::Hardware => {
-                Some(shelves.hosts.get(key)?.record.as_ref()?.host.metadata.uid.clone())
+                Some(id(&shelves.hosts.get(key)?.record.as_ref()?.host.metadata))
             }
-            Kind::Provisioning => of(&shelves.provisionings, key, |p| &p.metadata.uid),
-            Kind::Site => of(&shelves.sites, key, |site| &site.metadata.uid),
-            Kind::Software => of(&shelves.softwares, key, |software| &software.metadata.uid),
-            Kind::Cluster => of(&shelves.clusters, key, |cluster| &cluster.metadata.uid),
+            Kind::Provisioning => of(&shelves.provisionings, key, |p| &p.metadata),
+            Kind::Site => of(&shelves.sites, key, |site| &site.metadata),
+            Kind::Software => of(&shelves.softwares, key, |software| &software.metadata),
+            Kind::Cluster => of(&shelves.clusters, key, |cluster| &cluster.metadata),
         }
     }
+}
+
+fn id(meta: &ObjectMeta) -> (String, String) {
+    (meta.uid.clone(), meta.resource_version.clone())
 }
 
 impl Shelves {

@@ -1,6 +1,7 @@
 //! Events: told in order by one task, so that nobody waits for them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bpa_common::api::ObjectKey;
@@ -27,20 +28,29 @@ const WAITING: usize = 512;
 const LOOK: Duration = Duration::from_secs(5);
 
 /// Takes events, and never waits.
-#[derive(Clone, Debug)]
-pub struct Recorder(mpsc::Sender<ObjectEvent>);
+#[derive(Debug)]
+pub struct Recorder {
+    sender: mpsc::Sender<ObjectEvent>,
+    /// Since the last one that was taken.
+    dropped: AtomicU64,
+}
 
 impl Recorder {
     /// A recorder, and the task that does its work.
     pub fn new(writer: Writer, cache: Arc<Cache>) -> (Self, impl Future<Output = ()> + Send) {
         let (sender, receiver) = mpsc::channel(WAITING);
-        (Self(sender), tell_all(writer, cache, receiver))
+        (Self { sender, dropped: AtomicU64::new(0) }, tell_all(writer, cache, receiver))
     }
 
     /// Tells an event, soon.
     pub fn record(&self, event: ObjectEvent) {
-        if let Err(error) = self.0.try_send(event) {
-            tracing::warn!(%error, "an event is not told: the API server does not keep up");
+        if self.sender.try_send(event).is_ok() {
+            let dropped = self.dropped.swap(0, Ordering::Relaxed);
+            if dropped > 0 {
+                tracing::warn!(dropped, "events were not told: the API server did not keep up");
+            }
+        } else {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 }

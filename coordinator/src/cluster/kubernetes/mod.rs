@@ -34,6 +34,7 @@ mod outputs;
 mod raw;
 mod resource;
 mod status;
+mod status_size;
 mod vault;
 mod world;
 mod writer;

@@ -18,6 +18,7 @@ use super::follow::{self, WATCHED};
 use super::guard::Guard;
 use super::health::Scope;
 use super::options::KubernetesOptions;
+use super::status::Target;
 use super::writer::Writer;
 use super::{claims, finalizer, outputs, status};
 use crate::cluster::kind::Kind;
@@ -148,7 +149,9 @@ impl World for KubernetesWorld {
         uid: &str,
         status: &ProvisioningStatus,
     ) -> Result<(), WorldError> {
-        status::write(&self.inner.writer, Kind::Provisioning, key, Some(uid), status).await
+        let seen = self.inner.cache.version(Kind::Provisioning, key);
+        let target = Target::Exactly { uid, seen: seen.as_ref() };
+        status::write(&self.inner.writer, Kind::Provisioning, key, target, status).await
     }
 
     async fn write_site_status(
@@ -156,7 +159,7 @@ impl World for KubernetesWorld {
         key: &ObjectKey,
         status: &SiteStatus,
     ) -> Result<(), WorldError> {
-        status::write(&self.inner.writer, Kind::Site, key, None, status).await
+        status::write(&self.inner.writer, Kind::Site, key, Target::Named, status).await
     }
 
     async fn set_finalizer(&self, key: &ObjectKey, present: bool) -> Result<(), WorldError> {

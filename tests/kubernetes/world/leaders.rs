@@ -1,0 +1,178 @@
+//! Of several coordinators one leads, only the leader writes, and a lost lead is the end of writing.
+
+use std::process::{Child, Command, Stdio};
+
+use bpa_common::api::ProvisioningStatus;
+use bpa_coordinator::cluster::WorldError;
+use bpa_coordinator::cluster::kubernetes::Election;
+use bpa_tests::binary;
+use bpa_tests::kubernetes::ControlPlane;
+use serde_json::json;
+
+use super::*;
+
+async fn candidate(namespace: &str) -> KubernetesWorld {
+    let options = KubernetesOptions {
+        kubeconfig: Some(shared().kubeconfig(User::Other)),
+        namespaces: vec![namespace.to_owned()],
+        system_namespace: Some(namespace.to_owned()),
+        ..Default::default()
+    };
+    let world = KubernetesWorld::connect(options).await.unwrap();
+    world.ready(LONG).await.unwrap();
+    world
+}
+
+async fn write(world: &KubernetesWorld, namespace: &str, phase: &str) -> Result<(), WorldError> {
+    let snapshot = world.snapshot().await?;
+    let uid = snapshot.provisionings[0].metadata.uid.clone();
+    let status = ProvisioningStatus { phase: phase.into(), ..Default::default() };
+    world.write_provisioning_status(&ObjectKey::new(namespace, "edge"), &uid, &status).await
+}
+
+fn is_refused(result: Result<(), WorldError>) -> bool {
+    matches!(result, Err(WorldError::NotLeader))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_leader_writes_and_one_that_is_silent_leads_no_longer() {
+    let kubectl = shared().namespace("leaders");
+    kubectl.apply(OBJECTS);
+    let [first, second] = [candidate("leaders").await, candidate("leaders").await];
+    let mut one = Election::new(&first, "one");
+    let mut two = Election::new(&second, "two");
+    assert!(is_refused(write(&first, "leaders", "x").await), "a candidate writes nothing");
+    one.win(|_| {}).await;
+    write(&first, "leaders", "Waiting").await.unwrap();
+    let mut words = Vec::new();
+    let waiting =
+        tokio::time::timeout(Duration::from_secs(5), two.win(|w| words.push(w.to_owned())));
+    assert!(waiting.await.is_err(), "there is a leader");
+    assert!(words[0].contains(one.identity()), "{words:?}");
+    assert!(is_refused(write(&second, "leaders", "x").await));
+
+    // The first does not renew: nothing is written by it long before the second may take over.
+    tokio::time::timeout(LONG, two.win(|_| {})).await.unwrap();
+    write(&second, "leaders", "Pending").await.unwrap();
+    assert!(is_refused(write(&first, "leaders", "x").await));
+    assert_eq!(kubectl.get("bpa", "edge")["status"]["phase"], "Pending");
+    let lost = tokio::time::timeout(LONG, one.hold()).await.unwrap();
+    assert!(lost.contains(two.identity()), "{lost}");
+
+    // Given back, it is taken at once.
+    two.resign().await;
+    assert_eq!(kubectl.get("lease", "bpa-coordinator")["spec"]["holderIdentity"], "");
+    let mut three = Election::new(&first, "three");
+    three.win(|word| panic!("{word}")).await;
+    write(&first, "leaders", "Waiting").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lead_that_is_taken_in_the_middle_of_writing_ends_the_writing() {
+    let kubectl = shared().namespace("leaders-taken");
+    kubectl.apply(OBJECTS);
+    let world = candidate("leaders-taken").await;
+    let mut election = Election::new(&world, "one");
+    election.win(|_| {}).await;
+    let writing = async {
+        for n in 0.. {
+            if is_refused(write(&world, "leaders-taken", &format!("{n}")).await) {
+                return n;
+            }
+        }
+        0
+    };
+    let taking = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let spec = json!({"spec": {"holderIdentity": "another"}});
+        kubectl.patch("lease", "bpa-coordinator", "", &spec);
+        election.hold().await
+    };
+    let (written, why) = tokio::join!(writing, taking);
+    // What was begun before is done by now; from here on nothing changes.
+    let version = kubectl.get("bpa", "edge")["metadata"]["resourceVersion"].clone();
+    assert!(written > 0 && why.contains("another has taken"), "{written} {why}");
+    assert!(is_refused(write(&world, "leaders-taken", "late").await));
+    assert_eq!(kubectl.get("bpa", "edge")["metadata"]["resourceVersion"], version);
+    assert!(is_refused(world.set_finalizer(&ObjectKey::new("leaders-taken", "edge"), true).await));
+    let lease = kubectl.get("lease", "bpa-coordinator");
+    assert_eq!(lease["spec"]["holderIdentity"], "another", "it is not taken back");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_that_somebody_deletes_is_a_lost_one() {
+    let kubectl = shared().namespace("leaders-deleted");
+    let world = candidate("leaders-deleted").await;
+    let mut election = Election::new(&world, "one");
+    election.win(|_| {}).await;
+    kubectl.run(&["delete", "lease", "bpa-coordinator"]);
+    let why = tokio::time::timeout(LONG, election.hold()).await.unwrap();
+    assert!(why.contains("deleted"), "{why}");
+    assert!(world.guard().check(std::time::Instant::now()).is_err());
+}
+
+/// A coordinator as a process, killed when the test ends.
+struct Running {
+    child: Child,
+    health: String,
+}
+
+impl Running {
+    fn start(plane: &ControlPlane, state: &Path) -> Self {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let health = format!("127.0.0.1:{port}");
+        let child = Command::new(binary("bpa-coordinator"))
+            .args(["--kubernetes", "--kubeconfig"])
+            .arg(plane.kubeconfig(User::Coordinator))
+            .args(["run", "--listen", "127.0.0.1:0", "--health", &health, "--state"])
+            .arg(state)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self { child, health }
+    }
+
+    /// The answer to `GET path`; none while nobody answers.
+    fn ask(&self, path: &str) -> Option<String> {
+        use std::io::{Read, Write};
+        let mut stream = std::net::TcpStream::connect(&self.health).ok()?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").ok()?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).ok()?;
+        Some(text)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.ask("/readyz").is_some_and(|text| text.contains("200 OK"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_processes_one_is_ready_and_the_other_takes_over() {
+    let plane = ControlPlane::start();
+    plane.install_definitions();
+    let kubectl = plane.kubectl(User::Admin).in_namespace("bpa-system");
+    let dir = tempfile::tempdir().unwrap();
+    let mut first = Running::start(&plane, &dir.path().join("one"));
+    wait_for("the first to be ready", || first.is_ready().then_some(())).await;
+    let second = Running::start(&plane, &dir.path().join("two"));
+    let says = wait_for("the second to wait", || second.ask("/readyz")).await;
+    assert!(says.contains("503") && second.ask("/healthz").unwrap().contains("200"), "{says}");
+
+    // The lease is taken from the first: it ends with the code that the documentation has.
+    kubectl.patch("lease", "bpa-coordinator", "", &json!({"spec": {"holderIdentity": "x"}}));
+    let status = wait_for("the first to end", || first.child.try_wait().unwrap()).await;
+    assert_eq!(status.code(), Some(6));
+    wait_for("the second to be ready", || second.is_ready().then_some(())).await;
+    let secret = kubectl.get("secret", "bpa-coordinator-identity");
+    assert_eq!(secret["data"]["epoch"], "Mg==", "the second start of one identity");
+}
