@@ -12,6 +12,7 @@ mod port;
 mod vault;
 
 pub use port::{
-    ClaimOutcome, HostRecord, HostRef, ObjectEvent, ObjectProblem, Snapshot, World, WorldError,
+    ClaimOutcome, HostRecord, HostRef, HostUse, ObjectEvent, ObjectProblem, Snapshot, World,
+    WorldError,
 };
 pub use vault::{FileVault, Vault};

@@ -25,6 +25,16 @@ pub struct HostRef {
     pub uid: String,
 }
 
+/// Somebody else's object that says that it has a host, whatever the host itself says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostUse {
+    pub host: ObjectKey,
+    /// `Metal3Machine` or `HostClaim`.
+    pub kind: &'static str,
+    /// Of the object that points at the host.
+    pub by: ObjectKey,
+}
+
 /// Everything that a decision looks at, read at one moment. Shared, since there may be thousands.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
@@ -33,6 +43,8 @@ pub struct Snapshot {
     pub sites: Vec<Site>,
     pub softwares: Vec<Software>,
     pub clusters: Vec<Cluster>,
+    /// Who else points at a host.
+    pub uses: Vec<HostUse>,
     /// Objects that could not be read; each affects only itself.
     pub problems: Vec<ObjectProblem>,
 }

@@ -15,6 +15,12 @@ use super::*;
 /// Longest that something which must fail is waited for.
 const SHORT: Duration = Duration::from_secs(20);
 
+const MACHINE: &str = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3Machine
+metadata: {name: machine, annotations: {metal3.io/BareMetalHost: metal3/h7}}
+spec: {image: {url: 'http://192.0.2.1/x.img', checksum: abc}}
+";
+
 /// One right: which role it is in, and what it allows.
 #[derive(Clone, Debug, PartialEq)]
 struct Right {
@@ -110,11 +116,15 @@ impl Case {
 
     async fn watches(&self, world: &KubernetesWorld, kubectl: &Kubectl) -> Result<(), String> {
         let kubectl = kubectl.clone();
-        let label = async move || {
+        let label = move || {
             let kinds = "bmh,hardwaredata,site,software,clusters.bpa.akraino.org,bpa";
             kubectl.run(&["label", kinds, "--all", "seen=yes", "--overwrite"]);
+            kubectl.apply(MACHINE);
+            kubectl.apply("apiVersion: metal3.io/v1alpha1\nkind: HostClaim\nmetadata: {name: claim}\nspec: {poweredOn: true}\n");
+            let bound = json!({"status": {"bareMetalHost": {"name": "h8", "namespace": "m"}}});
+            kubectl.patch("hostclaim", "claim", "status", &bound);
         };
-        tokio::join!(label(), async {}).0;
+        tokio::task::spawn_blocking(label).await.unwrap();
         let seen = |labels: &BTreeMap<String, String>| labels.contains_key("seen");
         for _ in 0..SHORT.as_millis() / 100 {
             let all = world.snapshot().await.map_err(words)?;
@@ -129,6 +139,7 @@ impl Case {
                 && seen(&all.softwares[0].metadata.labels)
                 && seen(&all.clusters[0].metadata.labels)
                 && seen(&all.provisionings[0].metadata.labels)
+                && all.uses.len() == 2
             {
                 return Ok(());
             }

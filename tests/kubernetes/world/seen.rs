@@ -47,3 +47,32 @@ async fn only_the_namespaces_that_were_named_are_seen() {
     assert_eq!(snapshot.sites.len(), 1);
     assert_eq!(snapshot.sites[0].metadata.namespace, "seen-own");
 }
+
+const OTHERS: &str = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3Machine
+metadata: {name: machine, annotations: {metal3.io/BareMetalHost: metal3/h7}}
+spec: {image: {url: 'http://192.0.2.1/x.img', checksum: abc}}
+---
+apiVersion: metal3.io/v1alpha1
+kind: HostClaim
+metadata: {name: claim}
+spec: {poweredOn: true}
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_else_points_at_a_host_is_seen() {
+    let place = place("seen-uses").await;
+    assert_eq!(place.world.snapshot().await.unwrap().uses, []);
+    place.kubectl.apply(OTHERS);
+    let bound =
+        serde_json::json!({"status": {"bareMetalHost": {"name": "h8", "namespace": "metal3"}}});
+    place.kubectl.patch("hostclaim", "claim", "status", &bound);
+    let uses = place.see("both", |s| (s.uses.len() == 2).then(|| s.uses.clone())).await;
+    let mut words: Vec<String> =
+        uses.iter().map(|u| format!("{} {} {}", u.kind, u.by.name, u.host)).collect();
+    words.sort();
+    assert_eq!(words, ["HostClaim claim metal3/h8", "Metal3Machine machine metal3/h7"]);
+    place.kubectl.run(&["annotate", "metal3machine", "machine", "metal3.io/BareMetalHost-"]);
+    place.kubectl.run(&["delete", "hostclaim", "claim"]);
+    place.see("none", |s| s.uses.is_empty().then_some(())).await;
+}

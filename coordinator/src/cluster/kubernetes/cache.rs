@@ -11,10 +11,11 @@ use tokio::sync::watch;
 
 use super::decode;
 use super::fault::Fault;
-use super::health::{Health, Need, Scope};
+use super::health::{Health, Need, Scope, Watched};
 use super::raw::Raw;
+use super::uses::UseKind;
 use crate::cluster::kind::Kind;
-use crate::cluster::{HostRecord, ObjectProblem, Snapshot};
+use crate::cluster::{HostRecord, HostUse, ObjectProblem, Snapshot};
 
 /// What is known of the objects. Read by decisions, written by watches.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ struct Shelves {
     sites: Shelf<Site>,
     softwares: Shelf<Software>,
     clusters: Shelf<Cluster>,
+    /// By the object that points; only those that do.
+    uses: BTreeMap<(UseKind, ObjectKey), HostUse>,
     health: Health,
 }
 
@@ -71,6 +74,7 @@ impl Cache {
             sites: Shelf::new(),
             softwares: Shelf::new(),
             clusters: Shelf::new(),
+            uses: BTreeMap::new(),
             health: Health::new(lenient),
         };
         Self { shelves: RwLock::new(shelves), changes: watch::channel(0).0 }
@@ -118,7 +122,10 @@ impl Cache {
 
     /// An object came or changed. `tell` is false while a list is being read.
     pub fn put(&self, scope: &Scope, raw: Raw, tell: bool) {
-        let kind = scope.kind;
+        let kind = match scope.kind {
+            Watched::Object(kind) => kind,
+            Watched::Use(kind) => return self.put_use(scope, kind, raw, tell),
+        };
         let key = raw.key();
         // Decoding is done before the lock is taken.
         let put: Box<dyn FnOnce(&mut Shelves)> = match kind {
@@ -152,6 +159,21 @@ impl Cache {
         shelves.health.heard(scope);
         drop(shelves);
         if tell {
+            self.tick();
+        }
+    }
+
+    fn put_use(&self, scope: &Scope, kind: UseKind, raw: Raw, tell: bool) {
+        let key = (kind, raw.key());
+        let new = kind.host_of(raw);
+        let mut shelves = self.write();
+        let old = match new.clone() {
+            Some(found) => shelves.uses.insert(key, found),
+            None => shelves.uses.remove(&key),
+        };
+        shelves.health.heard(scope);
+        drop(shelves);
+        if tell && old != new {
             self.tick();
         }
     }
@@ -197,6 +219,7 @@ impl Cache {
             sites: owned(good(&shelves.sites, &mut problems)),
             softwares: owned(good(&shelves.softwares, &mut problems)),
             clusters: owned(good(&shelves.clusters, &mut problems)),
+            uses: shelves.uses.values().cloned().collect(),
             ..Snapshot::default()
         };
         snapshot.problems = problems;
@@ -241,7 +264,14 @@ impl Shelves {
         pair.join();
     }
 
-    fn remove(&mut self, kind: Kind, key: &ObjectKey) {
+    fn remove(&mut self, kind: Watched, key: &ObjectKey) {
+        let kind = match kind {
+            Watched::Object(kind) => kind,
+            Watched::Use(kind) => {
+                self.uses.remove(&(kind, key.clone()));
+                return;
+            }
+        };
         match kind {
             Kind::Host | Kind::Hardware => {
                 let Some(pair) = self.hosts.get_mut(key) else { return };
@@ -262,7 +292,14 @@ impl Shelves {
         }
     }
 
-    fn keys(&self, kind: Kind) -> Vec<ObjectKey> {
+    fn keys(&self, kind: Watched) -> Vec<ObjectKey> {
+        let kind = match kind {
+            Watched::Object(kind) => kind,
+            Watched::Use(kind) => {
+                let of_kind = self.uses.keys().filter(|(found, _)| *found == kind);
+                return of_kind.map(|(_, key)| key.clone()).collect();
+            }
+        };
         match kind {
             Kind::Host | Kind::Hardware => {
                 let there = |pair: &Pair| match kind {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 
 fn scope(kind: Kind) -> Scope {
-    Scope { kind, namespace: None }
+    Scope { kind: Watched::Object(kind), namespace: None }
 }
 
 fn ready() -> Cache {
@@ -83,10 +83,10 @@ fn a_snapshot_shares_objects_and_is_not_changed_by_what_comes_later() {
 fn a_list_of_one_namespace_leaves_the_others_alone() {
     let cache = ready();
     put(&cache, Kind::Site, "a", json!({}));
-    let other = Scope { kind: Kind::Site, namespace: Some("other".into()) };
+    let other = Scope { kind: Watched::Object(Kind::Site), namespace: Some("other".into()) };
     cache.listed(&other, &BTreeSet::new());
     assert_eq!(cache.snapshot().unwrap().sites.len(), 1);
-    let own = Scope { kind: Kind::Site, namespace: Some("m".into()) };
+    let own = Scope { kind: Watched::Object(Kind::Site), namespace: Some("m".into()) };
     cache.listed(&own, &BTreeSet::new());
     assert!(cache.snapshot().unwrap().sites.is_empty());
 }
@@ -106,4 +106,35 @@ fn every_change_is_told_and_the_uid_is_known() {
         assert_eq!(cache.uid(kind, &key("x")).as_deref(), Some("uid-x"), "{kind}");
     }
     assert_eq!(cache.uid(Kind::Host, &key("none")), None);
+}
+
+#[test]
+fn who_points_at_a_host_is_known_until_it_does_not_any_more() {
+    let cache = ready();
+    let scope = Scope { kind: Watched::Use(UseKind::Machine), namespace: None };
+    cache.begin(scope.clone(), Need::Optional);
+    cache.listed(&scope, &BTreeSet::new());
+    let machine = |host: Value| {
+        let annotations = json!({"metal3.io/BareMetalHost": host});
+        let metadata = json!({"name": "a", "namespace": "m", "annotations": annotations});
+        serde_json::from_value::<Raw>(json!({"metadata": metadata})).unwrap()
+    };
+    cache.put(&scope, machine(json!("m/h1")), true);
+    let uses = cache.snapshot().unwrap().uses;
+    assert_eq!(
+        (uses[0].kind, &uses[0].host, &uses[0].by),
+        ("Metal3Machine", &key("h1"), &key("a"))
+    );
+    let mut changes = cache.changes();
+    changes.mark_unchanged();
+    cache.put(&scope, machine(json!("m/h1")), true);
+    assert!(
+        !changes.has_changed().unwrap(),
+        "machines change often, and mostly in nothing of ours"
+    );
+    cache.put(&scope, machine(json!("")), true);
+    assert!(cache.snapshot().unwrap().uses.is_empty() && changes.has_changed().unwrap());
+    cache.put(&scope, machine(json!("m/h2")), true);
+    cache.listed(&scope, &BTreeSet::new());
+    assert!(cache.snapshot().unwrap().uses.is_empty());
 }

@@ -13,38 +13,47 @@ use kube::{Api, Client};
 
 use super::cache::Cache;
 use super::fault::{self, Fault};
-use super::health::{Need, Scope};
+use super::health::{Need, Scope, Watched};
 use super::raw::Raw;
 use super::resource;
+use super::uses::UseKind;
 use crate::cluster::kind::Kind;
 
 /// Ends of watches, seconds: before load balancers drop them as idle (some do at 240 s).
 const WATCH_LIMIT: u32 = 200;
 /// Objects of one page of a list.
 const PAGE: u32 = 500;
+/// Before another version of a kind is tried.
+const OTHER_VERSION: Duration = Duration::from_secs(10);
 /// A list that shows nothing new for this long is begun again.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
 
-/// The kinds that are watched, in the order in which they are begun.
-pub const WATCHED: [(Kind, Need); 6] = [
-    (Kind::Provisioning, Need::Required),
-    (Kind::Site, Need::Required),
-    (Kind::Software, Need::Required),
-    (Kind::Cluster, Need::Required),
-    (Kind::Host, Need::MayBeUnserved),
-    (Kind::Hardware, Need::MayBeUnserved),
+/// What is watched, in the order in which it is begun.
+pub const WATCHED: [(Watched, Need); 8] = [
+    (Watched::Object(Kind::Provisioning), Need::Required),
+    (Watched::Object(Kind::Site), Need::Required),
+    (Watched::Object(Kind::Software), Need::Required),
+    (Watched::Object(Kind::Cluster), Need::Required),
+    (Watched::Object(Kind::Host), Need::MayBeUnserved),
+    (Watched::Object(Kind::Hardware), Need::MayBeUnserved),
+    (Watched::Use(UseKind::Machine), Need::Optional),
+    (Watched::Use(UseKind::Claim), Need::Optional),
 ];
 
 /// Follows one kind in one namespace, or in all.
 pub async fn follow(client: Client, scope: Scope, cache: Arc<Cache>) {
-    let api = resource::objects(&client, scope.kind, scope.namespace.as_deref());
-    loop {
-        // Comes back only when a list has stalled.
-        once(api.clone(), &scope, &cache).await;
+    let resources = match scope.kind {
+        Watched::Object(kind) => vec![resource::api_resource(kind)],
+        Watched::Use(kind) => kind.resources(),
+    };
+    for resource in resources.iter().cycle() {
+        let api = resource::all(&client, resource, scope.namespace.as_deref());
+        // Comes back when a list has stalled, or when another version may be served.
+        once(api, &scope, &cache, resources.len() > 1).await;
     }
 }
 
-async fn once(api: Api<Raw>, scope: &Scope, cache: &Cache) {
+async fn once(api: Api<Raw>, scope: &Scope, cache: &Cache, has_others: bool) {
     let config = Config::default().timeout(WATCH_LIMIT).page_size(PAGE);
     let mut stream = pin!(watcher(api, config).default_backoff());
     let mut listing: Option<BTreeSet<ObjectKey>> = None;
@@ -63,7 +72,13 @@ async fn once(api: Api<Raw>, scope: &Scope, cache: &Cache) {
         };
         match item {
             Some(Ok(event)) => take(event, &mut listing, scope, cache),
-            Some(Err(error)) => tell(&error, scope, cache),
+            Some(Err(error)) => {
+                let meaning = tell(&error, scope, cache);
+                if has_others && meaning == Fault::Unserved {
+                    tokio::time::sleep(OTHER_VERSION).await;
+                    return;
+                }
+            }
             None => return,
         }
     }
@@ -91,13 +106,15 @@ fn take(
     }
 }
 
-fn tell(error: &watcher::Error, scope: &Scope, cache: &Cache) {
+fn tell(error: &watcher::Error, scope: &Scope, cache: &Cache) -> Fault {
     let (meaning, message) = meaning(error);
     // That a watch must be begun again after a while is the normal course of things.
-    let ordinary = message.contains("(410)");
+    let not_there = matches!(scope.kind, Watched::Use(_)) && meaning == Fault::Unserved;
+    let ordinary = not_there || message.contains("(410)");
     if cache.failed(scope, meaning, message.clone()) && !ordinary {
         tracing::warn!(watch = %scope.words(), error = message, "can't be watched; trying again");
     }
+    meaning
 }
 
 fn meaning(error: &Error) -> (Fault, String) {
@@ -132,7 +149,7 @@ mod tests {
     #[test]
     fn a_second_list_takes_away_what_it_does_not_show() {
         let cache = Cache::new(false);
-        let scope = Scope { kind: Kind::Site, namespace: None };
+        let scope = Scope { kind: Watched::Object(Kind::Site), namespace: None };
         cache.begin(scope.clone(), Need::Required);
         let mut listing = None;
         let mut take = |event| take(event, &mut listing, &scope, &cache);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::fault::Fault;
+use super::uses::UseKind;
 use crate::cluster::ObjectProblem;
 use crate::cluster::kind::Kind;
 
@@ -12,10 +13,35 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Without a further error for this long the trouble is over. Longer than the longest back-off.
 const CALM: Duration = Duration::from_secs(90);
 
+/// What is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Watched {
+    Object(Kind),
+    /// Objects of others, looked at for the hosts that they point at.
+    Use(UseKind),
+}
+
+impl Watched {
+    /// Its kind.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Object(kind) => kind.name(),
+            Self::Use(kind) => kind.name(),
+        }
+    }
+
+    fn group(self) -> &'static str {
+        match self {
+            Self::Object(kind) => kind.group(),
+            Self::Use(kind) => kind.group(),
+        }
+    }
+}
+
 /// One watch: a kind in one namespace or in all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Scope {
-    pub kind: Kind,
+    pub kind: Watched,
     pub namespace: Option<String>,
 }
 
@@ -23,8 +49,8 @@ impl Scope {
     /// What is watched, in words.
     pub fn words(&self) -> String {
         match &self.namespace {
-            Some(namespace) => format!("{} in namespace {namespace}", self.kind),
-            None => format!("{} in all namespaces", self.kind),
+            Some(namespace) => format!("{} in namespace {namespace}", self.kind.name()),
+            None => format!("{} in all namespaces", self.kind.name()),
         }
     }
 }
@@ -36,6 +62,8 @@ pub enum Need {
     Required,
     /// When the API server does not serve it there is none of it, and that is told.
     MayBeUnserved,
+    /// As a matter of course an API server may not know it.
+    Optional,
 }
 
 #[derive(Clone, Debug)]
@@ -109,7 +137,12 @@ impl Health {
 
     fn is_known(&self, state: &State) -> bool {
         let fault = state.trouble.as_ref().map(|trouble| trouble.fault);
-        let absent = state.need == Need::MayBeUnserved && fault == Some(Fault::Unserved);
+        let absent = match state.need {
+            Need::Required => false,
+            Need::MayBeUnserved => fault == Some(Fault::Unserved),
+            // What we may not see of others, they may not tell us: that is told.
+            Need::Optional => matches!(fault, Some(Fault::Unserved | Fault::Forbidden)),
+        };
         let skipped = self.lenient && matches!(fault, Some(Fault::Unserved | Fault::Forbidden));
         state.listed || absent || skipped
     }
@@ -123,6 +156,9 @@ impl Health {
         };
         let problem = |(scope, state): (&Scope, &State)| {
             let trouble = state.trouble.as_ref().filter(lasting)?;
+            if (state.need, trouble.fault) == (Need::Optional, Fault::Unserved) {
+                return None;
+            }
             let mut message = explain(scope, trouble);
             if state.listed {
                 let age = now.duration_since(trouble.since).as_secs();
@@ -158,7 +194,7 @@ mod tests {
     use super::*;
 
     fn scope(kind: Kind) -> Scope {
-        Scope { kind, namespace: None }
+        Scope { kind: Watched::Object(kind), namespace: None }
     }
 
     fn health(lenient: bool) -> Health {
@@ -205,6 +241,20 @@ mod tests {
             assert_eq!(health.missing().is_none(), known);
             assert!(health.problems(now)[0].message.contains("deploy/rbac.yaml"));
         }
+    }
+
+    #[test]
+    fn what_only_some_have_is_missed_by_nobody_and_what_is_hidden_is_told() {
+        let now = Instant::now();
+        let scope = Scope { kind: Watched::Use(UseKind::Machine), namespace: None };
+        let mut health = Health::new(false);
+        health.add(scope.clone(), Need::Optional);
+        assert!(health.missing().is_some(), "it is waited for");
+        health.failed(&scope, Fault::Unserved, "404".into(), now);
+        assert!(health.missing().is_none() && health.problems(now).is_empty());
+        health.failed(&scope, Fault::Forbidden, "403".into(), now);
+        assert!(health.missing().is_none());
+        assert!(health.problems(now)[0].place.starts_with("Metal3Machine"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! - `crd`, `crd_columns`, `crd_schema`: the definitions of our kinds, as `deploy/crds` has them
 //! - `options`, `connect`: where the API server is, and the clients to it
+//! - `uses`: objects of others that point at hosts (pure)
 //! - `raw`, `decode`: one object as it came, trimmed, then as our type (pure)
 //! - `cache`, `health`, `follow`: what is known of all objects, and how sure that is
 //! - `guard`, `writer`, `fault`: no write without leadership; what an error means (pure)
@@ -35,6 +36,7 @@ mod raw;
 mod resource;
 mod status;
 mod status_size;
+mod uses;
 mod vault;
 mod world;
 mod writer;

@@ -27,13 +27,17 @@ pub fn plural(kind: Kind) -> &'static str {
     }
 }
 
+/// All objects of a resource, of one namespace or of all.
+pub fn all(client: &Client, resource: &ApiResource, namespace: Option<&str>) -> Api<Raw> {
+    match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, resource),
+        None => Api::all_with(client.clone(), resource),
+    }
+}
+
 /// All objects of a kind, of one namespace or of all.
 pub fn objects(client: &Client, kind: Kind, namespace: Option<&str>) -> Api<Raw> {
-    let resource = api_resource(kind);
-    match namespace {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
-        None => Api::all_with(client.clone(), &resource),
-    }
+    all(client, &api_resource(kind), namespace)
 }
 
 /// The objects of a kind beside this one.
