@@ -29,7 +29,6 @@ pub async fn run(
     mut signals: Signals,
     health: &watch::Sender<Health>,
 ) -> CliResult {
-    let _lock = lock_for_run(&common.state)?;
     let world = KubernetesWorld::connect(options(&common.kubernetes, false)).await?;
     let mut election = Election::new(&world, &hostname());
     tracing::info!(server = world.server(), identity = election.identity(), "a candidate");
@@ -105,6 +104,8 @@ async fn work(
         why = lead.lost() => return Err(CliError::LostLead(why)),
         () = signals.told_to_stop() => return Ok(Exit::Ok),
     }
+    // Only now: candidates on a volume that all of them see wait for the lease, not for this.
+    let _lock = lock_for_run(&common.state)?;
     let vault = SecretVault::open(&world)?;
     let first = world.snapshot().await?;
     let objects = format!("Kubernetes at {}", world.server());

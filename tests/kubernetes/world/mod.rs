@@ -1,6 +1,7 @@
 //! The Kubernetes world against a real API server, with the rights of `deploy/rbac.yaml`.
 
 mod commands;
+mod deploy;
 mod events;
 mod leaders;
 mod missing;
