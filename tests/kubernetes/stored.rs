@@ -26,7 +26,15 @@ fn legacy(kind: &str, plural: &str) -> String {
     )
 }
 
-const BAD: [(&str, &str, &str); 11] = [
+const BAD: [(&str, &str, &str); 19] = [
+    ("strings", "{masters: [m-0, m-1]}", "spec.masters[0]: wanted a map of names"),
+    ("need", "{masters: [{m: 4Gi}]}", "spec.masters[0].m: wanted a map of fields"),
+    ("inner", "{masters: [{m: {cpu: {a: 1}}}]}", "spec.masters[0].m.cpu: wanted a whole number"),
+    ("size", "{masters: [{m: {memory: [8Gi]}}]}", "spec.masters[0].m.memory: wanted a quantity"),
+    ("place", "{masters: [{m: {address: 5}}]}", "spec.masters[0].m.address: "),
+    ("plugin", "{masters: [{m: {}}], KUDPlugins: emco}", "spec.KUDPlugins: wanted a list"),
+    ("net", "{masters: [{m: {}}], PodSubnet: 7}", "spec.PodSubnet: wanted text"),
+    ("bare", "null", "at least one control plane node is needed"),
     (
         "same",
         "{masters: [{a: {mac-address: \"52:54:00:aa:03:01\"}}], workers: [{b: {mac-address: \"52:54:00:aa:03:01\"}}]}",
@@ -43,6 +51,10 @@ const BAD: [(&str, &str, &str); 11] = [
     ("name", "{masters: [{\"Node_A\\n[all]\": {}}]}", "can't be a host name"),
     ("draft", "{master: {cpu: 10}, worker: {cpu: 20}, replicas: 2}", "write `masters:`"),
 ];
+
+/// Of these an API server takes no status: its own rules fail on a value of another type. They are
+/// told by an Event.
+const NO_STATUS: [&str; 6] = ["strings", "need", "inner", "size", "place", "net"];
 
 fn provisioning(name: &str, spec: &str) -> String {
     format!(
@@ -151,6 +163,13 @@ fn what_was_stored_unchecked_says_so_in_its_status_and_can_be_mended_and_deleted
         });
     };
     for (name, _, words) in BAD {
+        if NO_STATUS.contains(&name) {
+            until(&format!("an event of {name}"), 60, || {
+                let told = kubectl.run(&["describe", "provisioning", name]);
+                if told.contains(words) { Ok(()) } else { Err(told) }
+            });
+            continue;
+        }
         told(name, &words.replace('"', "\\\""));
         assert_eq!(kubectl.get("provisioning", name)["status"]["phase"], "Invalid", "{name}");
     }
@@ -162,14 +181,25 @@ fn what_was_stored_unchecked_says_so_in_its_status_and_can_be_mended_and_deleted
     // Put right.
     kubectl.apply(&provisioning("map", "{masters: [{m-0: {}}]}"));
     told("map", "SiteUnknown");
+    kubectl.apply(&provisioning("strings", "{masters: [{m-0: {}}]}"));
+    told("strings", "SiteUnknown");
     // Taken away, also with the finalizer on it.
     let patch = serde_json::json!({"metadata": {"finalizers": ["bpa.akraino.org/provisioning"]}});
     kubectl.patch("provisioning", "words", "", &patch);
-    kubectl.run(&["delete", "provisioning", "words", "long", "many", "--wait=false"]);
-    until("the three to be gone", 60, || {
+    kubectl.patch("provisioning", "text", "", &patch);
+    kubectl.run(&["delete", "provisioning", "words", "text", "size", "many", "--wait=false"]);
+    until("the four to be gone", 60, || {
         let left = kubectl.run(&["get", "provisionings", "-o", "name"]);
-        let gone =
-            ["words", "long", "many"].iter().all(|name| !left.contains(&format!("/{name}\n")));
-        if gone { Ok(()) } else { Err(left) }
+        let gone = ["words", "text", "size", "many"]
+            .iter()
+            .all(|name| !left.contains(&format!("/{name}\n")));
+        let log = std::fs::read_to_string(dir.path().join("log")).unwrap_or_default();
+        let log: String = log
+            .lines()
+            .filter(|l| l.contains("effect") || l.contains("/text"))
+            .map(|l| format!("{l}\n"))
+            .collect();
+        let end = log.len().saturating_sub(3000);
+        if gone { Ok(()) } else { Err(format!("{left}\n{}", &log[end..])) }
     });
 }

@@ -143,3 +143,93 @@ fn every_kind_says_what_does_not_fit() {
     let host = from_value::<BareMetalHost>(with(json!({"online": 7}))).unwrap_err();
     assert_eq!(host.to_string(), "spec.online: wanted true or false, found the number 7");
 }
+
+mod any_value {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Names of real fields, and of none.
+    const NAMES: [&str; 24] = [
+        "masters",
+        "workers",
+        "site",
+        "kubernetes",
+        "version",
+        "podSubnet",
+        "serviceSubnet",
+        "PodSubnet",
+        "KUDPlugins",
+        "hostSelector",
+        "matchLabels",
+        "matchExpressions",
+        "key",
+        "operator",
+        "values",
+        "mac-address",
+        "cpu",
+        "memory",
+        "disk",
+        "count",
+        "address",
+        "vars",
+        "master",
+        "m-0",
+    ];
+
+    fn leaf() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            ".{0,12}".prop_map(Value::from),
+            prop::sample::select(&["52:54:00:aa:01:02", "8Gi", "10.0.0.0/8", "1.35.4", "In", "4"])
+                .prop_map(Value::from),
+        ]
+    }
+
+    fn tree() -> impl Strategy<Value = Value> {
+        leaf().prop_recursive(5, 64, 6, |inner| {
+            let map =
+                prop::collection::btree_map(prop::sample::select(&NAMES), inner.clone(), 0..6);
+            prop_oneof![
+                prop::collection::vec(inner, 0..4).prop_map(Value::from),
+                map.prop_map(|map| map.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()),
+            ]
+        })
+    }
+
+    /// A spec whose lists of nodes are lists of maps, so that more of them get further.
+    fn spec() -> impl Strategy<Value = Value> {
+        let item = || prop::collection::btree_map("[a-z_]{1,3}", tree(), 0..3);
+        let list = || prop::collection::vec(item(), 0..4);
+        (list(), list(), tree()).prop_map(|(masters, workers, rest)| {
+            let mut spec = if rest.is_object() { rest } else { json!({}) };
+            spec["masters"] = json!(masters);
+            spec["workers"] = json!(workers);
+            spec
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn is_read_or_refused_in_few_words(spec in prop_oneof![spec(), tree()]) {
+            let read = provisioning(object(spec)).expect("metadata and status are sound");
+            match accept(&read) {
+                Ok(accepted) => prop_assert!(!accepted.slots.is_empty()),
+                Err(refused) => {
+                    prop_assert!(!refused.problems.is_empty());
+                    prop_assert!(refused.to_string().len() < 20_000);
+                }
+            }
+        }
+
+        #[test]
+        fn written_and_read_again_means_the_same(spec in spec()) {
+            let Ok(read) = from_value::<Provisioning>(object(spec)) else { return Ok(()) };
+            let again: Provisioning = from_value(serde_json::to_value(&read).unwrap()).unwrap();
+            prop_assert_eq!(accept(&read), accept(&again));
+        }
+    }
+}

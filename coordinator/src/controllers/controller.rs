@@ -148,17 +148,16 @@ impl<W: World, F: Fleet> Controller<W, F> {
                 let write =
                     self.parts.world.write_provisioning_status(&key, &uid, &decision.status).await;
                 if let Err(error) = write {
+                    if object.spec.unreadable.is_some() && !self.writing_failed(&uid) {
+                        // Perhaps its status can't be written for that very reason: told otherwise.
+                        self.record(transitions(&key, &old, &decision.status)).await;
+                    }
                     return self.write_failed(&uid, error, now);
                 }
-                for event in transitions(&key, &old, &decision.status) {
-                    tell(&event);
-                    if let Err(error) = self.parts.world.record_event(event).await {
-                        tracing::warn!(%error, provisioning = %key, "an event could not be recorded");
-                    }
-                }
+                self.record(transitions(&key, &old, &decision.status)).await;
                 self.written.insert(uid.clone(), (decision.status.clone(), now));
-                if let Some(memory) = self.memories.get_mut(&uid)
-                    && memory.trouble.as_ref().is_some_and(|t| t.action == WRITING)
+                if self.writing_failed(&uid)
+                    && let Some(memory) = self.memories.get_mut(&uid)
                 {
                     memory.trouble = None;
                 }
@@ -171,6 +170,22 @@ impl<W: World, F: Fleet> Controller<W, F> {
             self.busy.insert(self.acting.spawn(work).id(), uid);
         }
         None
+    }
+
+    async fn record(&self, events: Vec<ObjectEvent>) {
+        for event in events {
+            tell(&event);
+            let key = event.key.clone();
+            if let Err(error) = self.parts.world.record_event(event).await {
+                tracing::warn!(%error, object = %key, "an event could not be recorded");
+            }
+        }
+    }
+
+    /// Whether the status of this one could not be written the last time.
+    fn writing_failed(&self, uid: &str) -> bool {
+        let trouble = self.memories.get(uid).and_then(|memory| memory.trouble.as_ref());
+        trouble.is_some_and(|trouble| trouble.action == WRITING)
     }
 
     fn write_failed(&mut self, uid: &str, error: WorldError, now: Timestamp) -> Option<Timestamp> {

@@ -131,9 +131,10 @@ pub fn cluster_name(schema: &mut Schema) {
 
 /// A Cluster has something to sum up.
 pub fn cluster_spec(schema: &mut Schema) {
-    rule(
+    new_rule(
         schema,
-        "has(self.provisioning) || has(self.software)",
+        ".provisioning",
+        "oldSelf.hasValue() || has(self.provisioning) || has(self.software)",
         "wanted `provisioning:`, `software:` or both, each `{name: OBJECT}` or `{spec: {...}}`",
     );
 }

@@ -75,7 +75,7 @@ fn short_names(kind: Kind) -> Vec<&'static str> {
 
 /// The schema of a whole object.
 fn object(kind: Kind) -> Value {
-    let (description, mut spec, status) = match kind {
+    let (description, spec, status) = match kind {
         Kind::Provisioning => (
             "The wish for one Kubernetes cluster on hosts of one site. BPA finds a host for each node, has kubespray install it from the site, and tells the whole story in the status.",
             schema::<ProvisioningSpec>(Part::Spec),
@@ -97,20 +97,22 @@ fn object(kind: Kind) -> Value {
             schema::<ClusterStatus>(Part::Status),
         ),
     };
-    let required = if kind == Kind::Site {
-        // A Site needs nothing but a name; then it shows that it is not approved.
-        spec["default"] = json!({});
-        json!([])
-    } else {
-        json!(["spec"])
-    };
     let mut object = json!({
         "type": "object",
         "description": description,
         "properties": {"spec": spec, "status": status},
     });
-    if required != json!([]) {
-        object["required"] = required;
+    match kind {
+        Kind::Site | Kind::Software => object["properties"]["spec"]["default"] = json!({}),
+        // Not `required`: an object that was stored without one must be told so in its status.
+        _ => {
+            object["x-kubernetes-validations"] = json!([{
+                "rule": "oldSelf.hasValue() || has(self.spec)",
+                "message": format!("wanted `spec:` with what the {kind} is to be; `kubectl explain {}.spec` shows the fields", kind.aliases()[1]),
+                "fieldPath": ".spec",
+                "optionalOldSelf": true,
+            }]);
+        }
     }
     object
 }

@@ -31,8 +31,8 @@ pub enum Fault {
     Unfit,
 }
 
-/// How an API server begins to say that.
-const UNFIT: &str = "failed to create typed";
+/// How an API server says that, the second of an object whose fields have no owners yet.
+const UNFIT: [&str; 2] = ["failed to create typed", "to smd typed"];
 
 /// The meaning of this error.
 pub fn fault(error: &kube::Error) -> Fault {
@@ -53,7 +53,7 @@ fn of_status(status: &Status) -> Fault {
         403 if causes(status, "NamespaceTerminating") => Fault::Terminating,
         401 | 403 => Fault::Forbidden,
         413 => Fault::TooLarge,
-        500 if status.message.contains(UNFIT) => Fault::Unfit,
+        500 if UNFIT.iter().any(|words| status.message.contains(words)) => Fault::Unfit,
         code if code >= 500 && too_large.iter().any(|text| status.message.contains(text)) => {
             Fault::TooLarge
         }
@@ -128,6 +128,8 @@ mod tests {
     fn an_object_that_does_not_fit_its_definition_is_no_failure_of_the_server() {
         let words =
             "failed to create typed live object (n/p; v1, Kind=P): .spec.masters: expected list";
+        assert_eq!(fault_of(json!({"code": 500, "message": words})), Fault::Unfit);
+        let words = "failed to create manager for existing fields: failed to convert new object (n/p) to smd typed: .spec.masters: expected list";
         assert_eq!(fault_of(json!({"code": 500, "message": words})), Fault::Unfit);
         assert_eq!(fault_of(json!({"code": 500, "message": "m"})), Fault::Later(None));
     }
