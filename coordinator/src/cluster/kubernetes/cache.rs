@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
-use bpa_common::api::metal3::{BareMetalHost, HardwareData};
 use bpa_common::api::{Cluster, ObjectKey, ObjectMeta, Provisioning, Site, Software};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -12,10 +11,11 @@ use tokio::sync::watch;
 use super::decode;
 use super::fault::Fault;
 use super::health::{Health, Need, Scope, Watched};
+use super::pair::Pair;
 use super::raw::Raw;
 use super::uses::UseKind;
 use crate::cluster::kind::Kind;
-use crate::cluster::{HostRecord, HostUse, ObjectProblem, Snapshot};
+use crate::cluster::{HostUse, ObjectProblem, Snapshot};
 
 /// What is known of the objects. Read by decisions, written by watches.
 #[derive(Debug)]
@@ -38,31 +38,6 @@ struct Shelves {
     /// By the object that points; only those that do.
     uses: BTreeMap<(UseKind, ObjectKey), HostUse>,
     health: Health,
-}
-
-/// A host and its inspection data come from two watches, in any order.
-#[derive(Debug, Default)]
-struct Pair {
-    host: Option<Item<BareMetalHost>>,
-    data: Option<Item<HardwareData>>,
-    /// Both together, made when one of them changes.
-    record: Option<Arc<HostRecord>>,
-}
-
-impl Pair {
-    fn join(&mut self) {
-        let host = self.host.as_ref().and_then(|host| host.as_ref().ok());
-        let data = self.data.as_ref().and_then(|data| data.as_ref().ok());
-        self.record = host.map(|host| {
-            let (host, hardware) = (BareMetalHost::clone(host), data.map(|data| (**data).clone()));
-            Arc::new(HostRecord { host, hardware })
-        });
-    }
-
-    fn problems(&self) -> impl Iterator<Item = &ObjectProblem> {
-        let host = self.host.as_ref().and_then(|host| host.as_ref().err());
-        host.into_iter().chain(self.data.as_ref().and_then(|data| data.as_ref().err()))
-    }
 }
 
 impl Cache {
@@ -130,12 +105,12 @@ impl Cache {
         // Decoding is done before the lock is taken.
         let put: Box<dyn FnOnce(&mut Shelves)> = match kind {
             Kind::Host => {
-                let item = decode::typed(kind, raw).map(|host| Arc::new(decode::trim_host(host)));
-                Box::new(|shelves| shelves.pair(key, |pair| pair.host = Some(item)))
+                let host = decode::typed(kind, raw).map(decode::trim_host);
+                Box::new(|shelves| shelves.hosts.entry(key).or_default().put_host(host))
             }
             Kind::Hardware => {
-                let item = decode::typed(kind, raw).map(|data| Arc::new(decode::trim_data(data)));
-                Box::new(|shelves| shelves.pair(key, |pair| pair.data = Some(item)))
+                let data = decode::typed(kind, raw).map(decode::trim_data);
+                Box::new(|shelves| shelves.hosts.entry(key).or_default().put_data(data))
             }
             Kind::Provisioning => {
                 let item = decode::provisioning(raw).map(Arc::new);
@@ -258,12 +233,6 @@ fn id(meta: &ObjectMeta) -> (String, String) {
 }
 
 impl Shelves {
-    fn pair(&mut self, key: ObjectKey, change: impl FnOnce(&mut Pair)) {
-        let pair = self.hosts.entry(key).or_default();
-        change(pair);
-        pair.join();
-    }
-
     fn remove(&mut self, kind: Watched, key: &ObjectKey) {
         let kind = match kind {
             Watched::Object(kind) => kind,
@@ -276,12 +245,11 @@ impl Shelves {
             Kind::Host | Kind::Hardware => {
                 let Some(pair) = self.hosts.get_mut(key) else { return };
                 if kind == Kind::Host {
-                    pair.host = None
+                    pair.remove_host()
                 } else {
-                    pair.data = None
+                    pair.remove_data()
                 }
-                pair.join();
-                if pair.host.is_none() && pair.data.is_none() {
+                if !pair.has_host() && !pair.has_data() {
                     self.hosts.remove(key);
                 }
             }
@@ -303,8 +271,8 @@ impl Shelves {
         match kind {
             Kind::Host | Kind::Hardware => {
                 let there = |pair: &Pair| match kind {
-                    Kind::Host => pair.host.is_some(),
-                    _ => pair.data.is_some(),
+                    Kind::Host => pair.has_host(),
+                    _ => pair.has_data(),
                 };
                 self.hosts.iter().filter(|(_, pair)| there(pair)).map(|(k, _)| k.clone()).collect()
             }

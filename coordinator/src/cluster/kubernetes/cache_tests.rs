@@ -45,6 +45,10 @@ fn a_host_and_its_hardware_meet_whichever_comes_first() {
         let data = host.hardware.as_ref().unwrap().spec.hardware.as_ref().unwrap();
         assert_eq!(data.cpu.as_ref().unwrap().count, Some(4));
     }
+    // A host that can't be used for a while gets its hardware back when it can.
+    put(&cache, Kind::Host, "b", json!({"online": 7}));
+    put(&cache, Kind::Host, "b", json!({"online": true}));
+    assert!(cache.snapshot().unwrap().hosts[1].hardware.is_some());
     cache.remove(&scope(Kind::Hardware), &key("a"));
     assert_eq!(cache.snapshot().unwrap().hosts[0].hardware, None);
     cache.remove(&scope(Kind::Host), &key("a"));
@@ -75,7 +79,8 @@ fn a_snapshot_shares_objects_and_is_not_changed_by_what_comes_later() {
     let again = cache.snapshot().unwrap();
     assert!(Arc::ptr_eq(&before.hosts[0], &again.hosts[0]));
     put(&cache, Kind::Host, "a", json!({"online": true}));
-    assert!(!before.hosts[0].host.spec.online);
+    put(&cache, Kind::Hardware, "a", json!({}));
+    assert!(!before.hosts[0].host.spec.online && before.hosts[0].hardware.is_none());
     assert!(cache.snapshot().unwrap().hosts[0].host.spec.online);
 }
 

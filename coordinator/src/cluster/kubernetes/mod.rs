@@ -5,7 +5,7 @@
 //! - `options`, `connect`: where the API server is, and the clients to it
 //! - `uses`: objects of others that point at hosts (pure)
 //! - `raw`, `decode`: one object as it came, trimmed, then as our type (pure)
-//! - `cache`, `health`, `follow`: what is known of all objects, and how sure that is
+//! - `pair` (pure), `cache`, `health`, `follow`: what is known of all objects, and how sure that is
 //! - `guard`, `writer`, `fault`: no write without leadership; what an error means (pure)
 //! - `status`, `claims`, `finalizer`, `outputs`: what is written; `event_book` (pure), `events`: told
 //! - `objects`: what a person does through our commands
@@ -32,6 +32,7 @@ mod lease;
 mod objects;
 mod options;
 mod outputs;
+mod pair;
 mod raw;
 mod resource;
 mod status;
