@@ -25,8 +25,8 @@ pub use provisioning::{
     SelectorOperator, SelectorRequirement, Spread,
 };
 pub use provisioning_status::{
-    CheckStatus, HistoryEntry, LostHost, NodeStatus, PlanStatus, ProvisioningStatus, RunStatus,
-    StepStatus,
+    CheckStatus, HistoryEntry, LostHost, NodeStatus, PlanBefore, PlanStatus, ProvisioningStatus,
+    RunStatus, StepStatus,
 };
 pub use quantity::{ParseQuantityError, Quantity};
 pub use site::{BundleStatus, HostResources, LeaseStatus, Site, SiteSpec, SiteStatus};

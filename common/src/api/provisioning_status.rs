@@ -58,6 +58,19 @@ pub struct PlanStatus {
     pub hash: String,
     /// Which host takes which role, in a few words.
     pub summary: String,
+    /// The plan before, and what has changed since, so that an approval of that one can be answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<PlanBefore>,
+}
+
+/// A plan that the world has overtaken.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PlanBefore {
+    /// Names the plan that was.
+    pub hash: String,
+    /// Which node got which other host, and why.
+    pub changes: String,
 }
 
 /// A host that was claimed and whose `consumerRef` someone else has changed since.

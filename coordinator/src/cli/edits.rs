@@ -209,7 +209,8 @@ mod tests {
     #[tokio::test]
     async fn only_the_plan_that_was_seen_is_approved() {
         let dir = tempfile::tempdir().unwrap();
-        let plan = PlanStatus { hash: "abc".to_owned(), summary: "2 nodes".to_owned() };
+        let plan =
+            PlanStatus { hash: "abc".to_owned(), summary: "2 nodes".to_owned(), before: None };
         let common =
             world(dir.path(), ProvisioningStatus { plan: Some(plan), ..Default::default() }).await;
         let args = |hash: &str| ApproveArgs { name: "edge".to_owned(), hash: hash.to_owned() };

@@ -1,6 +1,6 @@
 //! One pass over everything: observe, decide, report, act.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bpa_common::api::{Provisioning, ProvisioningStatus, Site, SiteStatus};
@@ -12,7 +12,8 @@ use super::pace::{Write, write_when};
 use super::tally::Tally;
 use crate::cluster::{ObjectEvent, Snapshot, World, WorldError};
 use crate::planning::{
-    Decided, Memory, Round, Told, Trouble, decide_round, site_status, transitions, worth_writing,
+    Decided, HostIndex, Memory, Round, Told, Trouble, decide_round, site_status, transitions,
+    worth_writing,
 };
 use crate::runs::RunStore;
 use crate::sites::Fleet;
@@ -28,6 +29,7 @@ pub struct Controller<W, F> {
     tallies: BTreeMap<String, Tally>,
     /// Statuses as we wrote them last: a view of the world may lag behind our own writes.
     written: BTreeMap<String, (ProvisioningStatus, Timestamp)>,
+    hosts: HostIndex,
     /// By uid of the site.
     sites: BTreeMap<String, SiteStatus>,
     approved: Option<BTreeMap<String, bool>>,
@@ -45,6 +47,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
             memories: BTreeMap::new(),
             tallies: BTreeMap::new(),
             written: BTreeMap::new(),
+            hosts: HostIndex::default(),
             sites: BTreeMap::new(),
             approved: None,
             acting: JoinSet::new(),
@@ -63,6 +66,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
                 return None;
             }
         };
+        self.hosts.update(&snapshot.hosts);
         self.remember(&mut snapshot);
         self.tell_sites(&snapshot.sites, now).await;
         let decided = {
@@ -71,7 +75,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
                 now,
                 epoch: self.parts.epoch,
                 provisionings: &snapshot.provisionings,
-                hosts: &snapshot.hosts,
+                hosts: &self.hosts,
                 sites: &snapshot.sites,
                 fleet: &fleet,
                 runs: &runs,
@@ -126,7 +130,9 @@ impl<W: World, F: Fleet> Controller<W, F> {
                 self.written.insert(uid, status);
             }
         }
-        let there = |uid: &String| snapshot.provisionings.iter().any(|p| p.metadata.uid == *uid);
+        let there: BTreeSet<&str> =
+            snapshot.provisionings.iter().map(|p| p.metadata.uid.as_str()).collect();
+        let there = |uid: &String| there.contains(uid.as_str());
         self.memories.retain(|uid, _| there(uid));
         self.tallies.retain(|uid, _| there(uid));
     }

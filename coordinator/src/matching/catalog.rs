@@ -1,6 +1,7 @@
 //! All offers at one moment, in a fixed order, with an index of their MACs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bpa_common::net::MacAddress;
 
@@ -10,14 +11,19 @@ use super::Offer;
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     /// Sorted by namespace, name, uid: the order of the input has no influence.
-    pub offers: Vec<Offer>,
+    pub offers: Vec<Arc<Offer>>,
     by_mac: BTreeMap<MacAddress, Vec<usize>>,
 }
 
 impl Catalog {
     /// Sorts and indexes offers. Hosts that can't be taken stay in: they count for ambiguity and
     /// for the explanation.
-    pub fn new(mut offers: Vec<Offer>) -> Self {
+    pub fn new(offers: Vec<Offer>) -> Self {
+        Self::of(offers.into_iter().map(Arc::new).collect())
+    }
+
+    /// As [`Catalog::new`], of offers that are shared.
+    pub fn of(mut offers: Vec<Arc<Offer>>) -> Self {
         offers.sort_by(|a, b| a.id.cmp(&b.id));
         let mut by_mac: BTreeMap<MacAddress, Vec<usize>> = BTreeMap::new();
         for (index, offer) in offers.iter().enumerate() {

@@ -2,14 +2,7 @@
 //!
 //! The list is what keeps us from ever taking a host that Metal3, Cluster API or a person uses.
 
-use bpa_common::api::metal3::{BareMetalHost, ConsumerRef};
-
-/// Who asks: a host that is already ours is not refused for being claimed.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Usage<'a> {
-    /// Our own mark, when asking on behalf of a provisioning.
-    pub ours: Option<&'a ConsumerRef>,
-}
+use bpa_common::api::metal3::BareMetalHost;
 
 /// A named reason against a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,10 +46,11 @@ const UNHEALTHY: [&str; 2] = ["capm3.metal3.io/unhealthy", "capi.metal3.io/unhea
 const BLOCK_MOVE: &str = "clusterctl.cluster.x-k8s.io/block-move";
 const REBOOT_HELD: &str = "reboot.metal3.io/";
 
-/// All reasons against this host, in a fixed order.
-pub fn refusals(host: &BareMetalHost, usage: &Usage<'_>) -> Vec<Ineligible> {
+/// All reasons against this host, in a fixed order. [`IneligibleReason::Claimed`] does not hold for
+/// the claim's own owner: see [`super::Offer::refusals`].
+pub fn refusals(host: &BareMetalHost) -> Vec<Ineligible> {
     let mut found = Vec::new();
-    by_owner(host, usage, &mut found);
+    by_owner(host, &mut found);
     by_annotation(host, &mut found);
     by_state(host, &mut found);
     found
@@ -66,11 +60,9 @@ fn say(found: &mut Vec<Ineligible>, reason: IneligibleReason, message: impl Into
     found.push(Ineligible { reason, message: message.into() });
 }
 
-fn by_owner(host: &BareMetalHost, usage: &Usage<'_>, found: &mut Vec<Ineligible>) {
+fn by_owner(host: &BareMetalHost, found: &mut Vec<Ineligible>) {
     use IneligibleReason as R;
-    if let Some(consumer) = &host.spec.consumer_ref
-        && Some(consumer) != usage.ours
-    {
+    if let Some(consumer) = &host.spec.consumer_ref {
         say(
             found,
             R::Claimed,
@@ -177,14 +169,16 @@ fn by_state(host: &BareMetalHost, found: &mut Vec<Ineligible>) {
 #[cfg(test)]
 mod tests {
     use bpa_common::api::OwnerReference;
+    use bpa_common::api::metal3::ConsumerRef;
 
     use super::*;
+    use crate::matching::Offer;
     use crate::matching::testing::host;
 
     fn reasons(change: impl FnOnce(&mut BareMetalHost)) -> Vec<IneligibleReason> {
         let mut bmh = host("h1", 1);
         change(&mut bmh);
-        refusals(&bmh, &Usage::default()).into_iter().map(|i| i.reason).collect()
+        refusals(&bmh).into_iter().map(|i| i.reason).collect()
     }
 
     #[test]
@@ -270,9 +264,11 @@ mod tests {
         };
         let mut bmh = host("h1", 1);
         bmh.spec.consumer_ref = Some(ours.clone());
-        assert_eq!(refusals(&bmh, &Usage { ours: Some(&ours) }), []);
+        let offer = Offer::read(&bmh, None);
+        assert_eq!(offer.refusals(Some(&ours)).count(), 0);
+        assert!(offer.is_free_for(Some(&ours)) && !offer.is_free_for(None));
         let other = ConsumerRef { uid: "2".into(), ..ours };
-        let found = refusals(&bmh, &Usage { ours: Some(&other) });
+        let found: Vec<_> = offer.refusals(Some(&other)).collect();
         assert_eq!(found[0].reason, IneligibleReason::Claimed);
     }
 }

@@ -75,8 +75,7 @@ pub fn explain(
         cuts.iter().map(|cut| competition(wish, catalog, cut)).collect();
     let domain_of = |host: usize| domain_name(wish.domains, catalog, host);
     let missing: usize = cuts.iter().map(|cut| cut.missing(domain_of)).sum();
-    let eligible =
-        catalog.offers.iter().enumerate().filter(|(i, o)| o.is_eligible() && free(*i)).count();
+    let eligible = (0..catalog.offers.len()).filter(|host| free(*host)).count();
     let words: Vec<&str> = competing.iter().map(|c| c.message.as_str()).collect();
     Explanation {
         summary: format!(
@@ -188,7 +187,7 @@ fn near_misses(
         for (host, offer) in catalog.offers.iter().enumerate() {
             // A host of another MAC is no near miss for a slot that names one.
             let named = need.macs.is_empty() || need.macs.iter().any(|m| offer.macs.contains(m));
-            let counts = named && offer.is_eligible() && free(host);
+            let counts = named && free(host);
             if counts && inside.binary_search(&host).is_err() && !fits(need, catalog, host) {
                 // Hosts that miss just the same are told together.
                 let alike = (nearness(need, offer), found_of(need, offer));
@@ -206,7 +205,7 @@ fn near_misses(
                 short_by: miss.short_by,
             }));
         }
-        lines.extend(mac_words(need, catalog, &names));
+        lines.extend(mac_words(need, catalog, &names, &free));
     }
     lines
 }
@@ -229,7 +228,12 @@ fn found_of<'a>(
 }
 
 /// A MAC that names no host, or more than one, is said so.
-fn mac_words(need: &Need, catalog: &Catalog, names: &[String]) -> Vec<NearMiss> {
+fn mac_words(
+    need: &Need,
+    catalog: &Catalog,
+    names: &[String],
+    free: impl Fn(usize) -> bool,
+) -> Vec<NearMiss> {
     let say = |mac: &bpa_common::net::MacAddress, host: String, found: String| NearMiss {
         slot: named(names),
         host,
@@ -259,7 +263,7 @@ fn mac_words(need: &Need, catalog: &Catalog, names: &[String]) -> Vec<NearMiss> 
                     let offer = &catalog.offers[index];
                     let reasons: Vec<&str> =
                         offer.ineligible.iter().map(|i| i.message.as_str()).collect();
-                    (!reasons.is_empty()).then(|| {
+                    (!free(index) && !reasons.is_empty()).then(|| {
                         say(mac, offer.id.to_string(), format!("the host {}", reasons.join("; ")))
                     })
                 }

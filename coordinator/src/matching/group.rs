@@ -17,7 +17,7 @@ pub struct Group<'a> {
 }
 
 /// The groups of these slots, in the order of their first slots. Hosts for which `free` is false
-/// are in none.
+/// (not eligible, or somebody else's) are in none.
 pub fn groups<'a>(
     slots: &'a [Slot],
     catalog: &Catalog,
@@ -36,9 +36,7 @@ pub fn groups<'a>(
             }
         }
     }
-    let takeable: Vec<usize> = (0..catalog.offers.len())
-        .filter(|host| catalog.offers[*host].is_eligible() && free(*host))
-        .collect();
+    let takeable: Vec<usize> = (0..catalog.offers.len()).filter(|host| free(*host)).collect();
     for group in &mut groups {
         group.hosts = hosts_of(group.need, catalog, &takeable);
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use bpa_common::api::metal3::{BareMetalHost, Hardware, HardwareData};
+use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, Hardware, HardwareData};
 use bpa_common::net::MacAddress;
 
-use super::eligibility::{Ineligible, Usage, refusals};
+use super::eligibility::{Ineligible, IneligibleReason, refusals};
 
 /// A host, exactly: one recreated under the same name is another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,14 +39,16 @@ pub struct Offer {
     pub labels: BTreeMap<String, String>,
     /// Identifies the OS installation: a new one may have new host keys.
     pub installation: String,
-    /// Why this host can't be taken at all; empty = it can.
+    /// Who has it.
+    pub consumer: Option<ConsumerRef>,
+    /// Why this host can't be taken by others than who has it; empty = it can.
     pub ineligible: Vec<Ineligible>,
 }
 
 impl Offer {
     /// Reads a host. HardwareData is preferred section by section (Metal3 is moving there),
     /// then `status.hardware`, else the part is unknown.
-    pub fn read(host: &BareMetalHost, data: Option<&HardwareData>, usage: &Usage<'_>) -> Self {
+    pub fn read(host: &BareMetalHost, data: Option<&HardwareData>) -> Self {
         let places: Vec<&Hardware> = data
             .and_then(|d| d.spec.hardware.as_ref())
             .into_iter()
@@ -77,13 +79,20 @@ impl Offer {
                 .find(|s| !s.is_empty()),
             labels: host.metadata.labels.clone(),
             installation: installation(host),
-            ineligible: refusals(host, usage),
+            consumer: host.spec.consumer_ref.clone(),
+            ineligible: refusals(host),
         }
     }
 
-    /// True when the host can be taken.
-    pub fn is_eligible(&self) -> bool {
-        self.ineligible.is_empty()
+    /// What speaks against this host for the owner of a mark: having it himself does not.
+    pub fn refusals(&self, ours: Option<&ConsumerRef>) -> impl Iterator<Item = &Ineligible> {
+        let own = ours.is_some() && self.consumer.as_ref() == ours;
+        self.ineligible.iter().filter(move |i| !own || i.reason != IneligibleReason::Claimed)
+    }
+
+    /// True when the owner of this mark can take the host, or has it.
+    pub fn is_free_for(&self, ours: Option<&ConsumerRef>) -> bool {
+        self.refusals(ours).next().is_none()
     }
 }
 
@@ -137,13 +146,13 @@ mod tests {
             ],
             ..Hardware::default()
         });
-        let offer = Offer::read(&bmh, Some(&data), &Usage::default());
+        let offer = Offer::read(&bmh, Some(&data));
         assert_eq!(
             (offer.cpu, offer.memory, offer.disk),
             (Some(16), Some(4 * GIB), Some(20 * GIB))
         );
         bmh.status.hardware = None;
-        let offer = Offer::read(&bmh, None, &Usage::default());
+        let offer = Offer::read(&bmh, None);
         assert_eq!((offer.cpu, offer.memory, offer.disk), (None, None, None));
     }
 
@@ -161,7 +170,7 @@ mod tests {
             ],
             ..Hardware::default()
         });
-        let offer = Offer::read(&bmh, None, &Usage::default());
+        let offer = Offer::read(&bmh, None);
         let macs: Vec<String> = offer.macs.iter().map(ToString::to_string).collect();
         assert_eq!(macs, ["52:54:00:00:00:01", "52:54:00:00:00:bb", "52:54:00:00:00:aa"]);
         assert_eq!(offer.memory, None);

@@ -5,6 +5,7 @@
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, HardwareData};
 use bpa_common::api::{API_VERSION, Provisioning};
@@ -16,7 +17,7 @@ use super::accept::{Accepted, accept};
 use super::explain::{Explanation, explain};
 use super::remedy::remedies;
 use super::solve::{Wish, solve};
-use super::{Catalog, HostId, Offer, Slot, Usage};
+use super::{Catalog, HostId, Offer, Slot};
 
 /// The version of the JSON.
 pub const PLAN_SCHEMA: u32 = 1;
@@ -108,7 +109,9 @@ pub struct Planned {
     /// None when the spec is refused.
     pub accepted: Option<Accepted>,
     /// Per slot its host, in the order of the slots; empty when it does not fit.
-    pub hosts: Vec<(Slot, Offer)>,
+    pub hosts: Vec<(Slot, Arc<Offer>)>,
+    /// When it does not fit: hosts that no younger one may have meanwhile.
+    pub reserved: Vec<HostId>,
 }
 
 /// The mark that a provisioning puts on its hosts.
@@ -122,12 +125,11 @@ pub fn consumer_of(provisioning: &Provisioning) -> ConsumerRef {
     }
 }
 
-/// Plans one provisioning. `taken` names the hosts that others have and who has them.
-pub fn plan_one(
-    provisioning: &Provisioning,
-    hosts: &[(&BareMetalHost, Option<&HardwareData>)],
-    taken: &BTreeMap<HostId, String>,
-) -> Planned {
+/// Who has a host, in words that follow "is assigned to"; none when nobody has it.
+pub type OwnerOf<'a> = &'a dyn Fn(&HostId) -> Option<String>;
+
+/// Plans one provisioning on these hosts.
+pub fn plan_one(provisioning: &Provisioning, catalog: &Catalog, owner: OwnerOf<'_>) -> Planned {
     let metadata = &provisioning.metadata;
     let mut report = ProvisioningPlan {
         namespace: metadata.namespace.clone(),
@@ -146,48 +148,63 @@ pub fn plan_one(
     report.accepted = true;
     report.warnings = accepted.warnings.clone();
     let ours = consumer_of(provisioning);
-    let usage = Usage { ours: Some(&ours) };
-    let catalog =
-        Catalog::new(hosts.iter().map(|(host, data)| Offer::read(host, *data, &usage)).collect());
-    let free: Vec<bool> =
-        catalog.offers.iter().map(|offer| !taken.contains_key(&offer.id)).collect();
+    let owners: BTreeMap<usize, String> = (catalog.offers.iter().enumerate())
+        .filter_map(|(host, offer)| Some((host, owner(&offer.id)?)))
+        .collect();
+    let free: Vec<bool> = (catalog.offers.iter().enumerate())
+        .map(|(host, offer)| !owners.contains_key(&host) && offer.is_free_for(Some(&ours)))
+        .collect();
     let free = |host: usize| free[host];
-    report.ineligible = ineligible(&catalog, taken);
-    let current = standing(provisioning, &accepted.slots, &catalog);
+    let current = standing(provisioning, &accepted.slots, catalog);
     let domains = provisioning.spec.failure_domains.as_ref();
     let wish = Wish { slots: &accepted.slots, current: &current, domains };
-    let solution = solve(&wish, &catalog, free);
+    let solution = solve(&wish, catalog, free);
+    report.ineligible = ineligible(catalog, &owners, &ours);
     if solution.bottlenecks.is_empty() {
-        let chosen: Vec<(Slot, Offer)> = (accepted.slots.iter().enumerate())
+        let chosen: Vec<(Slot, Arc<Offer>)> = (accepted.slots.iter().enumerate())
             .filter_map(|(i, slot)| {
-                Some((slot.clone(), catalog.offers[*solution.assignment.host_of.get(&i)?].clone()))
+                let host = *solution.assignment.host_of.get(&i)?;
+                Some((slot.clone(), Arc::clone(&catalog.offers[host])))
             })
             .collect();
         report.fits = true;
         report.assignments = chosen.iter().map(assignment).collect();
         report.hash = plan_hash(&report.assignments);
-        return Planned { report, accepted: Some(accepted), hosts: chosen };
+        let hosts = chosen;
+        return Planned { report, accepted: Some(accepted), hosts, reserved: Vec::new() };
     }
     let cuts = &solution.bottlenecks;
-    let mut explanation = explain(&wish, &catalog, cuts, free);
-    explanation.remedies = remedies(&wish, &catalog, cuts, free);
+    let mut explanation = explain(&wish, catalog, cuts, free);
+    explanation.remedies = remedies(&wish, catalog, cuts, free);
     report.explanation = Some(explanation);
-    Planned { report, accepted: Some(accepted), hosts: Vec::new() }
+    let reserved = named_by_mac(&accepted.slots, catalog, free);
+    Planned { report, accepted: Some(accepted), hosts: Vec::new(), reserved }
 }
 
-/// Plans every provisioning, oldest first; an older one that fits takes its hosts first.
+/// The hosts that a wish names by MAC: no younger one gets them while it waits.
+fn named_by_mac(slots: &[Slot], catalog: &Catalog, free: impl Fn(usize) -> bool) -> Vec<HostId> {
+    let macs = slots.iter().flat_map(|slot| &slot.need.macs);
+    let hosts = macs.filter_map(|mac| catalog.host_of(*mac)).filter(|host| free(*host));
+    hosts.map(|host| catalog.offers[host].id.clone()).collect()
+}
+
+/// Plans every provisioning, oldest first: one that fits takes its hosts, and one that does not
+/// fit holds back only those that it names by MAC.
 pub fn plan_all<P: Borrow<Provisioning>>(
     provisionings: &[P],
     hosts: &[(&BareMetalHost, Option<&HardwareData>)],
 ) -> PlanReport {
+    let offers = hosts.iter().map(|(host, data)| Offer::read(host, *data)).collect();
+    let catalog = Catalog::new(offers);
     let mut order: Vec<&Provisioning> = provisionings.iter().map(Borrow::borrow).collect();
     order.sort_by_key(|p| (p.metadata.creation_timestamp, p.metadata.key()));
-    let mut taken = BTreeMap::new();
+    let mut taken: BTreeMap<HostId, String> = BTreeMap::new();
     let mut plans = Vec::new();
     for provisioning in order {
-        let planned = plan_one(provisioning, hosts, &taken);
+        let planned = plan_one(provisioning, &catalog, &|host| taken.get(host).cloned());
         let owner = format!("Provisioning {}", provisioning.metadata.key());
-        taken.extend(planned.hosts.into_iter().map(|(_, offer)| (offer.id, owner.clone())));
+        let chosen = planned.hosts.into_iter().map(|(_, offer)| offer.id.clone());
+        taken.extend(chosen.chain(planned.reserved).map(|host| (host, owner.clone())));
         plans.push(planned.report);
     }
     PlanReport {
@@ -210,7 +227,7 @@ pub fn plan_hash(assignments: &[AssignmentReport]) -> String {
     hasher.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn assignment((slot, offer): &(Slot, Offer)) -> AssignmentReport {
+fn assignment((slot, offer): &(Slot, Arc<Offer>)) -> AssignmentReport {
     let HostId { namespace, name, uid } = offer.id.clone();
     AssignmentReport {
         slot: slot.name.clone(),
@@ -227,21 +244,24 @@ pub fn lease_mac(slot: &Slot, offer: &Offer) -> Option<MacAddress> {
     named.or(offer.macs.first()).copied()
 }
 
-fn ineligible(catalog: &Catalog, taken: &BTreeMap<HostId, String>) -> Vec<IneligibleReport> {
+fn ineligible(
+    catalog: &Catalog,
+    owners: &BTreeMap<usize, String>,
+    ours: &ConsumerRef,
+) -> Vec<IneligibleReport> {
     let mut lines = Vec::new();
-    for offer in &catalog.offers {
-        let host = offer.id.to_string();
+    for (index, offer) in catalog.offers.iter().enumerate() {
         // The mark that this very owner has set on the host says the same, and what to do.
         let marked = |owner: &str| offer.ineligible.iter().any(|i| i.message.contains(owner));
-        if let Some(owner) = taken.get(&offer.id).filter(|owner| !marked(owner.as_str())) {
+        if let Some(owner) = owners.get(&index).filter(|owner| !marked(owner.as_str())) {
             lines.push(IneligibleReport {
-                host: host.clone(),
+                host: offer.id.to_string(),
                 reason: "Assigned".to_owned(),
                 message: format!("is assigned to {owner}"),
             });
         }
-        lines.extend(offer.ineligible.iter().map(|i| IneligibleReport {
-            host: host.clone(),
+        lines.extend(offer.refusals(Some(ours)).map(|i| IneligibleReport {
+            host: offer.id.to_string(),
             reason: i.reason.id(),
             message: i.message.clone(),
         }));
@@ -290,13 +310,17 @@ fn standing(
     slots: &[Slot],
     catalog: &Catalog,
 ) -> BTreeMap<usize, usize> {
+    let nodes = &provisioning.status.nodes;
     let host_of = |name: &str| {
-        let node = provisioning.status.nodes.iter().find(|n| n.name == name)?;
-        catalog.offers.iter().position(|o| {
-            o.id.name == node.host
-                && o.id.namespace == node.host_namespace
-                && o.id.uid == node.host_uid
-        })
+        let node = nodes.iter().find(|n| n.name == name)?;
+        let of_node = |offer: &Arc<Offer>| {
+            let key = (&offer.id.namespace, &offer.id.name, &offer.id.uid);
+            key.cmp(&(&node.host_namespace, &node.host, &node.host_uid))
+        };
+        catalog.offers.binary_search_by(of_node).ok()
     };
     slots.iter().enumerate().filter_map(|(i, slot)| Some((i, host_of(&slot.name)?))).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,8 @@ use bpa_common::api::{LostHost, NodeStatus};
 
 use super::action::Action;
 use super::draft::{Draft, Held};
-use super::view::{Hosts, View, host_ref};
+use super::index::HostIndex;
+use super::view::{View, host_ref};
 use super::words::{OUR_FINALIZERS, condition, node_state};
 use crate::matching::{HostId, consumer_of};
 
@@ -24,7 +25,7 @@ pub fn was_claimed(node: &NodeStatus) -> bool {
 
 /// Hosts that are not ours any more although they were: those known, and those found now.
 /// A host that is gone altogether is not lost to anyone.
-pub fn lost(provisioning: &bpa_common::api::Provisioning, hosts: &Hosts<'_>) -> Vec<LostHost> {
+pub fn lost(provisioning: &bpa_common::api::Provisioning, hosts: &HostIndex) -> Vec<LostHost> {
     let consumer = consumer_of(provisioning);
     let status = &provisioning.status;
     let mut lost = status.lost_hosts.clone();
@@ -94,7 +95,7 @@ pub fn claim(draft: &mut Draft<'_>) -> Result<(), Held> {
         if !metadata.finalizers.iter().any(|f| f.starts_with(OUR_FINALIZERS)) {
             draft.actions.push(Action::SetFinalizer);
         }
-        for record in waiting.iter().filter_map(|id| view.hosts.get(*id)) {
+        for record in waiting.iter().filter_map(|id| view.hosts.get(id)) {
             draft.actions.push(Action::Claim {
                 host: host_ref(record),
                 resource_version: record.host.metadata.resource_version.clone(),

@@ -1,7 +1,7 @@
 //! The way to a cluster, one condition after another. Each step looks at the world anew: nothing
 //! is remembered that can't be seen again.
 
-use bpa_common::api::{Approval, NodeStatus, PlanStatus, RunStatus};
+use bpa_common::api::{Approval, NodeStatus, PlanBefore, PlanStatus, RunStatus};
 use bpa_common::wire::v1::{Order, RunId};
 
 use super::draft::{Draft, Held};
@@ -148,10 +148,58 @@ fn matched(draft: &mut Draft<'_>) -> Result<(), Held> {
     let words: Vec<String> =
         draft.status.nodes.iter().map(|n| format!("{} on {}", n.name, n.host)).collect();
     let summary = words.join(", ");
-    draft.status.plan =
-        Some(PlanStatus { hash: plan.report.hash.clone(), summary: summary.clone() });
+    let hash = plan.report.hash.clone();
+    let before = before(draft, &hash, &old);
+    draft.status.plan = Some(PlanStatus { hash, summary: summary.clone(), before });
     draft.yes(KIND, "Matched", summary);
     Ok(())
+}
+
+/// The plan that this one overtakes, and what is different now.
+fn before(draft: &Draft<'_>, hash: &str, old: &[NodeStatus]) -> Option<PlanBefore> {
+    let last = draft.status.plan.as_ref()?;
+    if last.hash == hash {
+        return last.before.clone();
+    }
+    let now = &draft.status.nodes;
+    let mut changes = Vec::new();
+    for node in now {
+        match old.iter().find(|other| other.name == node.name) {
+            None => changes.push(format!("{} is new, on {}", node.name, node.host)),
+            Some(was) if claims::host_of(was) != claims::host_of(node) => {
+                changes.push(format!(
+                    "{} moves from {} to {}{}",
+                    node.name,
+                    was.host,
+                    node.host,
+                    lost_why(draft, was)
+                ));
+            }
+            Some(was) if was.roles != node.roles => {
+                changes.push(format!("{} is {} now", node.name, node.roles.join(" and ")));
+            }
+            Some(_) => {}
+        }
+    }
+    let gone = old.iter().filter(|was| !now.iter().any(|node| node.name == was.name));
+    changes.extend(gone.map(|was| format!("{} is not asked for any more", was.name)));
+    Some(PlanBefore { hash: last.hash.clone(), changes: changes.join(", ") })
+}
+
+/// Why a host can't be had any more, if that is why a node moves.
+fn lost_why(draft: &Draft<'_>, was: &NodeStatus) -> String {
+    let host = format!("{}/{}", was.host_namespace, was.host);
+    let Some(record) = draft.view.hosts.get(&claims::host_of(was)) else {
+        return " (it is gone)".to_owned();
+    };
+    let refused = draft.view.plan.report.ineligible.iter().find(|line| line.host == host);
+    match refused {
+        Some(line) => format!(" (it {})", line.message),
+        None => {
+            let state = &record.host.status.provisioning.state;
+            format!(" (it does not meet the need any more; its state is {state})")
+        }
+    }
 }
 
 fn unmatched(draft: &mut Draft<'_>) -> Held {
@@ -203,9 +251,14 @@ fn approved(draft: &mut Draft<'_>) -> Result<(), Held> {
         None => format!(
             "plan {hash} waits for approval: `bpa-coordinator approve {name}`, or annotation {APPROVE}: {hash}"
         ),
-        Some(old) => format!(
-            "plan {old} was approved, but the hosts have changed since and the plan is {hash} now; approve that one, or undo the change"
-        ),
+        Some(old) => {
+            let before = draft.status.plan.as_ref().and_then(|plan| plan.before.as_ref());
+            let changes = before.filter(|before| before.hash == old).map(|b| b.changes.as_str());
+            format!(
+                "plan {old} was approved, but the plan is {hash} now: {}; approve that one, or undo the change",
+                changes.unwrap_or("the hosts have changed since")
+            )
+        }
     };
     Err(draft.held(condition::HOSTS_CLAIMED, "WaitingForApproval", message))
 }

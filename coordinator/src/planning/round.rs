@@ -10,11 +10,11 @@ use sha2::{Digest, Sha256};
 
 use super::action::Decision;
 use super::draft::Draft;
+use super::index::HostIndex;
 use super::memory::Memory;
 use super::stage::{Stage, stage};
-use super::view::{Hosts, View, host_id};
+use super::view::View;
 use super::{claims, deletion, install};
-use crate::cluster::HostRecord;
 use crate::matching::{HostId, Planned, accept, plan_one};
 use crate::runs::RunFacts;
 use crate::sites::SiteView;
@@ -24,7 +24,7 @@ pub struct Round<'a> {
     pub now: Timestamp,
     pub epoch: u64,
     pub provisionings: &'a [Arc<Provisioning>],
-    pub hosts: &'a [Arc<HostRecord>],
+    pub hosts: &'a HostIndex,
     pub sites: &'a [Site],
     pub fleet: &'a BTreeMap<String, SiteView>,
     pub runs: &'a BTreeMap<RunId, RunFacts>,
@@ -46,7 +46,6 @@ pub struct Decided {
 /// Decides about all provisionings, in the order of their creation. Hosts that one has, or has
 /// chosen, are out of reach for all others.
 pub fn decide_round(round: &Round<'_>) -> Vec<Decided> {
-    let hosts: Hosts<'_> = round.hosts.iter().map(|record| (host_id(record), &**record)).collect();
     let mut order: Vec<&Provisioning> = round.provisionings.iter().map(|p| &**p).collect();
     order.sort_by_key(|p| (p.metadata.creation_timestamp, p.metadata.key(), &p.metadata.uid));
     let mut held: BTreeMap<HostId, &Provisioning> = BTreeMap::new();
@@ -55,24 +54,29 @@ pub fn decide_round(round: &Round<'_>) -> Vec<Decided> {
             held.entry(claims::host_of(node)).or_insert(provisioning);
         }
     }
+    let mut clusters: BTreeMap<(&str, &str), &Provisioning> = BTreeMap::new();
     let mut decided = Vec::new();
-    for (index, provisioning) in order.iter().enumerate() {
-        let one = decide_one(round, &hosts, &order[..index], provisioning, &held);
-        for node in &one.decision.status.nodes {
-            held.entry(claims::host_of(node)).or_insert(provisioning);
+    for provisioning in &order {
+        let name = (provisioning.metadata.namespace.as_str(), cluster_of(provisioning));
+        let clash = clusters.get(&name).map(|older| older.metadata.key());
+        clusters.entry(name).or_insert(provisioning);
+        let (one, reserved) = decide_one(round, clash, provisioning, &held);
+        let chosen = one.decision.status.nodes.iter().map(claims::host_of);
+        for host in chosen.chain(reserved) {
+            held.entry(host).or_insert(provisioning);
         }
         decided.push(one);
     }
     decided
 }
 
+/// The decision, and the hosts that no younger one may have meanwhile.
 fn decide_one(
     round: &Round<'_>,
-    hosts: &Hosts<'_>,
-    older: &[&Provisioning],
+    clash: Option<ObjectKey>,
     provisioning: &Provisioning,
     held: &BTreeMap<HostId, &Provisioning>,
-) -> Decided {
+) -> (Decided, Vec<HostId>) {
     let nothing = Memory::default();
     let metadata = &provisioning.metadata;
     let memory = round.memories.get(&metadata.uid).unwrap_or(&nothing);
@@ -81,8 +85,8 @@ fn decide_one(
         epoch: round.epoch,
         provisioning,
         plan: Planned::default(),
-        clash: clash(provisioning, older),
-        hosts,
+        clash,
+        hosts: round.hosts,
         sites: round.sites,
         fleet: round.fleet,
         runs: round.runs,
@@ -91,36 +95,36 @@ fn decide_one(
     };
     let needs_hosts = !metadata.is_deleting() && matches!(stage(&view), Stage::Preparing(_));
     view.plan = if needs_hosts {
-        let pairs: Vec<_> = round.hosts.iter().map(|r| (&r.host, r.hardware.as_ref())).collect();
-        plan_one(provisioning, &pairs, &out_of_reach(&view, held))
+        let elsewhere = elsewhere(&view);
+        let uid = &metadata.uid;
+        let owner = |host: &HostId| {
+            let by_wish = held.get(host).filter(|other| other.metadata.uid != *uid);
+            let by_wish = by_wish.map(|other| format!("Provisioning {}", other.metadata.key()));
+            elsewhere.get(host).cloned().or(by_wish)
+        };
+        plan_one(provisioning, round.hosts.catalog(), &owner)
     } else {
         accepted_only(provisioning)
     };
+    let reserved = view.plan.reserved.clone();
     let mut draft = Draft::new(&view);
     if metadata.is_deleting() {
         deletion::decide(&mut draft);
     } else {
         install::decide(&mut draft);
     }
-    Decided {
+    let decided = Decided {
         key: metadata.key(),
         uid: metadata.uid.clone(),
         old: provisioning.status.clone(),
         decision: draft.done(),
-    }
+    };
+    (decided, reserved)
 }
 
-/// Hosts that this provisioning can't have, and why, in words that follow "is assigned to".
-fn out_of_reach(
-    view: &View<'_>,
-    held: &BTreeMap<HostId, &Provisioning>,
-) -> BTreeMap<HostId, String> {
-    let uid = &view.provisioning.metadata.uid;
-    let mut taken: BTreeMap<HostId, String> = held
-        .iter()
-        .filter(|(_, other)| other.metadata.uid != *uid)
-        .map(|(host, other)| (host.clone(), format!("Provisioning {}", other.metadata.key())))
-        .collect();
+/// Hosts that somebody outside of this house has, in words that follow "is assigned to".
+fn elsewhere(view: &View<'_>) -> BTreeMap<HostId, String> {
+    let mut taken = BTreeMap::new();
     for lost in claims::lost(view.provisioning, view.hosts) {
         let id = HostId { namespace: lost.namespace, name: lost.name, uid: lost.uid };
         taken.insert(id, "someone else since it was ours".to_owned());
@@ -146,15 +150,6 @@ fn accepted_only(provisioning: &Provisioning) -> Planned {
         Err(rejection) => planned.report.problems = rejection.problems,
     }
     planned
-}
-
-/// An older provisioning of the same namespace that makes a cluster of the same name.
-fn clash(provisioning: &Provisioning, older: &[&Provisioning]) -> Option<ObjectKey> {
-    let name = cluster_of(provisioning);
-    let same = |other: &&&Provisioning| {
-        other.metadata.namespace == provisioning.metadata.namespace && cluster_of(other) == name
-    };
-    older.iter().find(same).map(|other| other.metadata.key())
 }
 
 fn cluster_of(provisioning: &Provisioning) -> &str {

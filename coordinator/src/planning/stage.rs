@@ -239,7 +239,7 @@ mod tests {
             provisioning: &object,
             plan: Default::default(),
             clash: None,
-            hosts: &BTreeMap::new(),
+            hosts: &crate::planning::HostIndex::default(),
             sites: &[],
             fleet: &fleet,
             runs: &facts.into_iter().collect(),

@@ -7,14 +7,12 @@ use bpa_common::api::{ObjectKey, Provisioning, Site};
 use bpa_common::wire::v1::{RunId, RunReport};
 use jiff::Timestamp;
 
+use super::index::HostIndex;
 use super::memory::Memory;
 use crate::cluster::{HostRecord, HostRef};
 use crate::matching::{HostId, Planned};
 use crate::runs::RunFacts;
 use crate::sites::SiteView;
-
-/// The hosts of the world, by who they are exactly.
-pub type Hosts<'a> = BTreeMap<HostId, &'a HostRecord>;
 
 /// What one decision looks at. The status is the one that was written last.
 pub struct View<'a> {
@@ -25,7 +23,7 @@ pub struct View<'a> {
     pub plan: Planned,
     /// An older provisioning that makes a cluster of the same name.
     pub clash: Option<ObjectKey>,
-    pub hosts: &'a Hosts<'a>,
+    pub hosts: &'a HostIndex,
     pub sites: &'a [Site],
     pub fleet: &'a BTreeMap<String, SiteView>,
     pub runs: &'a BTreeMap<RunId, RunFacts>,
@@ -48,10 +46,7 @@ impl View<'_> {
 
     /// All hosts that carry our mark.
     pub fn our_hosts(&self) -> Vec<HostRef> {
-        let consumer = self.consumer();
-        let ours =
-            |record: &&&HostRecord| record.host.spec.consumer_ref.as_ref() == Some(&consumer);
-        self.hosts.values().filter(ours).map(|record| host_ref(record)).collect()
+        self.hosts.of_consumer(&self.consumer()).map(host_ref).collect()
     }
 
     /// An annotation of the provisioning; empty is none.

@@ -78,6 +78,7 @@ pub fn installing() -> Provisioning {
     status.plan = Some(PlanStatus {
         hash: "0123456789ab".to_owned(),
         summary: "2 nodes on 2 hosts".to_owned(),
+        before: None,
     });
     status.nodes =
         vec![node("m-0", "control-plane", 1, "Installing"), node("w-0", "worker", 2, "Installing")];

@@ -196,6 +196,33 @@ async fn a_pause_and_an_approval_hold_before_the_first_claim() {
 }
 
 #[tokio::test]
+async fn an_approval_of_a_plan_that_the_world_has_overtaken_is_told_what_changed() {
+    let bench = Bench::edge();
+    bench.edit("edge", |p| {
+        p.spec.approval = Approval::Manual;
+        let entry = |name: &str| [(name.to_owned(), None)].into();
+        (p.spec.masters, p.spec.workers) = (vec![entry("m")], vec![entry("w")]);
+    });
+    let mut controller = bench.run().await;
+    let approved = bench.status("edge").plan.unwrap().hash;
+    bench.annotate("edge", crate::planning::APPROVE, &approved);
+    bench.edit_host("h2", |record| record.host.spec.online = false);
+    bench.settle(&mut controller).await;
+    let words = bench.words("edge", "HostsClaimed");
+    let plan = bench.status("edge").plan.unwrap();
+    assert_ne!(plan.hash, approved);
+    assert!(
+        words.contains(&format!("plan {approved} was approved, but the plan is {}", plan.hash)),
+        "{words}"
+    );
+    assert!(words.contains("w moves from h2 to h3 (it is provisioned but switched off"), "{words}");
+    assert_eq!(bench.holder("h1"), None, "nothing is claimed on another plan's approval");
+    bench.annotate("edge", crate::planning::APPROVE, &plan.hash);
+    bench.settle(&mut controller).await;
+    assert_eq!(bench.holder("h3").as_deref(), Some("Provisioning edge"));
+}
+
+#[tokio::test]
 async fn a_kubeconfig_that_stays_at_the_site_is_told_so() {
     let bench = Bench::edge();
     bench.edit("edge", |p| p.spec.kubeconfig = KubeconfigPlace::Site);

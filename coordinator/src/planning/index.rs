@@ -1,0 +1,126 @@
+//! The hosts of the world, made ready for decisions once, however many provisionings ask.
+//!
+//! Kept from one look to the next: what did not change (the same shared record) is not read again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bpa_common::api::metal3::ConsumerRef;
+
+use super::view::host_id;
+use crate::cluster::HostRecord;
+use crate::matching::{Catalog, HostId, Offer};
+
+/// The hosts of one moment.
+#[derive(Debug, Default)]
+pub struct HostIndex {
+    /// As they came last.
+    records: Vec<Arc<HostRecord>>,
+    by_id: BTreeMap<HostId, (Arc<HostRecord>, Arc<Offer>)>,
+    by_consumer: BTreeMap<String, BTreeSet<HostId>>,
+    catalog: Catalog,
+    generation: u64,
+}
+
+impl HostIndex {
+    /// The index of these hosts.
+    pub fn of(records: &[Arc<HostRecord>]) -> Self {
+        let mut index = Self::default();
+        index.update(records);
+        index
+    }
+
+    /// Takes in the hosts as they are now.
+    pub fn update(&mut self, records: &[Arc<HostRecord>]) {
+        let same = |(old, new): (&Arc<HostRecord>, &Arc<HostRecord>)| Arc::ptr_eq(old, new);
+        if self.records.len() == records.len() && self.records.iter().zip(records).all(same) {
+            return;
+        }
+        let mut old = std::mem::take(&mut self.by_id);
+        for record in records {
+            let id = host_id(record);
+            let known =
+                old.remove(&id).filter(|(known, _)| Arc::ptr_eq(known, record) || known == record);
+            let offer = match known {
+                Some((_, offer)) => offer,
+                None => Arc::new(Offer::read(&record.host, record.hardware.as_ref())),
+            };
+            self.by_id.insert(id, (Arc::clone(record), offer));
+        }
+        self.by_consumer.clear();
+        for (id, (record, _)) in &self.by_id {
+            if let Some(consumer) = &record.host.spec.consumer_ref {
+                self.by_consumer.entry(consumer.uid.clone()).or_default().insert(id.clone());
+            }
+        }
+        self.catalog = Catalog::of(self.by_id.values().map(|(_, o)| Arc::clone(o)).collect());
+        self.records = records.to_vec();
+        self.generation += 1;
+    }
+
+    /// Another number after each change.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// One host, exactly.
+    pub fn get(&self, id: &HostId) -> Option<&HostRecord> {
+        self.by_id.get(id).map(|(record, _)| &**record)
+    }
+
+    /// The hosts that carry exactly this mark.
+    pub fn of_consumer<'a>(
+        &'a self,
+        consumer: &'a ConsumerRef,
+    ) -> impl Iterator<Item = &'a HostRecord> {
+        let ids = self.by_consumer.get(&consumer.uid).into_iter().flatten();
+        ids.filter_map(|id| self.get(id))
+            .filter(move |record| record.host.spec.consumer_ref.as_ref() == Some(consumer))
+    }
+
+    /// What the hosts offer.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planning::testing::host;
+
+    fn hosts(names: &[&str]) -> Vec<Arc<HostRecord>> {
+        names.iter().map(|name| Arc::new(host(name))).collect()
+    }
+
+    #[test]
+    fn what_did_not_change_is_not_read_again() {
+        let mut records = hosts(&["h1", "h2"]);
+        let mut index = HostIndex::of(&records);
+        assert_eq!(index.generation(), 1);
+        index.update(&records);
+        assert_eq!(index.generation(), 1);
+        let before = Arc::clone(&index.catalog().offers[1]);
+        Arc::make_mut(&mut records[0]).host.spec.online = false;
+        index.update(&records);
+        assert_eq!(index.generation(), 2);
+        assert!(Arc::ptr_eq(&before, &index.catalog().offers[1]));
+        assert!(!index.catalog().offers[0].is_free_for(None), "it is off now");
+        index.update(&records[1..]);
+        assert_eq!(index.catalog().offers.len(), 1);
+        assert!(index.get(&host_id(&records[0])).is_none());
+    }
+
+    #[test]
+    fn hosts_are_found_by_exactly_the_mark_that_they_carry() {
+        let mut records = hosts(&["h1", "h2", "h3"]);
+        let ours = ConsumerRef { name: "edge".into(), uid: "u".into(), ..ConsumerRef::default() };
+        let alike = ConsumerRef { name: "other".into(), ..ours.clone() };
+        Arc::make_mut(&mut records[0]).host.spec.consumer_ref = Some(ours.clone());
+        Arc::make_mut(&mut records[1]).host.spec.consumer_ref = Some(alike);
+        let index = HostIndex::of(&records);
+        let found: Vec<_> =
+            index.of_consumer(&ours).map(|r| r.host.metadata.name.as_str()).collect();
+        assert_eq!(found, ["h1"]);
+    }
+}
