@@ -131,6 +131,7 @@ fn every_kind_refuses_what_it_cannot_mean() {
         ),
         (kind("Site", "{approved: maybe}"), "must be of type boolean"),
         (kind("Software", "{masterSoftware: htop}"), "must be of type array"),
+        (kind("Software", "{masterSoftware: [\"htop; id\"]}"), "should match '^(htop|"),
     ] {
         let found = kubectl.refused(&manifest);
         assert!(found.contains(words), "{manifest}: {found}");

@@ -252,7 +252,7 @@ fn default_api_port() -> u16 {
 #[serde(rename_all = "camelCase", default)]
 pub struct OsSpec {
     /// The image as a BareMetalHost has it: `url`, `checksum`, `checksumType`, `format`.
-    #[schemars(schema_with = "schema::free_map")]
+    #[schemars(schema_with = "schema::image")]
     pub image: serde_json::Value,
     /// Secret with cloud-init user data, in the host's namespace.
     #[schemars(length(max = 253))]

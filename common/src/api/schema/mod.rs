@@ -13,7 +13,7 @@ pub use rules::{
     version,
 };
 pub use values::{
-    address, count, cpus, free_map, labels, mac_list, node_table, packages, quantity, subnet,
+    address, count, cpus, free_map, image, labels, mac_list, node_table, packages, quantity, subnet,
 };
 
 use schemars::Schema;

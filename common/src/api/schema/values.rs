@@ -136,6 +136,23 @@ pub fn free_map(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// An image as Metal3 has it. What else its releases know is kept.
+pub fn image(_: &mut SchemaGenerator) -> Schema {
+    let text = |description: &str| json!({"type": "string", "maxLength": 4096, "description": description});
+    json_schema!({
+        "type": "object",
+        "nullable": true,
+        "maxProperties": 64,
+        "x-kubernetes-preserve-unknown-fields": true,
+        "properties": {
+            "url": text("Where the image is, as the hosts' site reaches it."),
+            "checksum": text("Its checksum, or a URL of a file with it."),
+            "checksumType": text("md5, sha256, sha512 or auto."),
+            "format": text("raw, qcow2, vdi, vmdk or live-iso."),
+        },
+    })
+}
+
 /// Labels to match, name to value.
 pub fn labels(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
@@ -151,6 +168,11 @@ pub fn packages(_: &mut SchemaGenerator) -> Schema {
         "type": "array",
         "nullable": true,
         "maxItems": 1000,
-        "items": {"x-kubernetes-preserve-unknown-fields": true, "maxLength": 255, "maxProperties": 64},
+        "items": {
+            "x-kubernetes-preserve-unknown-fields": true,
+            "maxLength": 255,
+            "maxProperties": 64,
+            "pattern": "^(htop|[A-Za-z0-9][A-Za-z0-9+._-]*)$",
+        },
     })
 }
