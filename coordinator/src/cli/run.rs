@@ -34,7 +34,7 @@ pub async fn run(common: &Common, args: &RunArgs) -> CliResult {
         tracing::info!(%address, "answering probes");
     }
     if common.kubernetes.on {
-        return run_kubernetes::run(common, args, signals, &health).await;
+        return run_kubernetes::run(common, args, signals, health).await;
     }
     make_objects_dir(common)?;
     let world = DirectoryWorld::open(&common.objects, &common.state, Role::Runner)?;

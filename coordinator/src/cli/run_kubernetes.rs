@@ -1,5 +1,6 @@
 //! `run` on a Kubernetes API server: as a candidate first, then as the leader.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -27,8 +28,9 @@ pub async fn run(
     common: &Common,
     args: &RunArgs,
     mut signals: Signals,
-    health: &watch::Sender<Health>,
+    health: watch::Sender<Health>,
 ) -> CliResult {
+    let health = Arc::new(health);
     let world = KubernetesWorld::connect(options(&common.kubernetes, false)).await?;
     let mut election = Election::new(&world, &hostname());
     tracing::info!(server = world.server(), identity = election.identity(), "a candidate");
@@ -42,8 +44,8 @@ pub async fn run(
         () = signals.told_to_stop() => return Ok(Exit::Ok),
     }
     // Renewed from this moment on, also while everything is being read and opened.
-    let mut lead = Lead::hold(election);
-    let ended = work(common, args, signals, health, world, &mut lead).await;
+    let mut lead = Lead::hold(election, Arc::clone(&health));
+    let ended = work(common, args, signals, &health, world, &mut lead).await;
     health.send_replace(Health::Waiting("stopping".to_owned()));
     // All writers have ended: another may lead at once.
     lead.end().await;
@@ -58,12 +60,12 @@ struct Lead {
 }
 
 impl Lead {
-    fn hold(mut election: Election) -> Self {
+    fn hold(mut election: Election, health: Arc<watch::Sender<Health>>) -> Self {
         let done = CancellationToken::new();
         let told = done.clone();
         let renewing = tokio::spawn(async move {
             let lost = tokio::select! {
-                why = election.hold() => Some(why),
+                why = election.hold(tell(health)) => Some(why),
                 () = told.cancelled() => None,
             };
             if lost.is_none() {
@@ -87,6 +89,21 @@ impl Lead {
         self.done.cancel();
         if !self.renewing.is_finished() {
             let _ = tokio::time::timeout(RESIGN, self.renewing).await;
+        }
+    }
+}
+
+/// While the lease can't be renewed we are not ready; then what we were before.
+fn tell(health: Arc<watch::Sender<Health>>) -> impl FnMut(Option<&str>) {
+    let mut before = None;
+    move |trouble| match trouble {
+        Some(trouble) => {
+            tracing::warn!("{trouble}; nothing is written until it can be, or another leads");
+            before = Some(health.send_replace(Health::Waiting(trouble.to_owned())));
+        }
+        None => {
+            tracing::info!("leading as before");
+            before.take().map(|before| health.send_replace(before));
         }
     }
 }

@@ -56,7 +56,7 @@ async fn only_the_leader_writes_and_one_that_is_silent_leads_no_longer() {
     write(&second, "leaders", "Pending").await.unwrap();
     assert!(is_refused(write(&first, "leaders", "x").await));
     assert_eq!(kubectl.get("bpa", "edge")["status"]["phase"], "Pending");
-    let lost = tokio::time::timeout(LONG, one.hold()).await.unwrap();
+    let lost = tokio::time::timeout(LONG, one.hold(|_| {})).await.unwrap();
     assert!(lost.contains(two.identity()), "{lost}");
 
     // Given back, it is taken at once.
@@ -86,7 +86,7 @@ async fn a_lead_that_is_taken_in_the_middle_of_writing_ends_the_writing() {
         tokio::time::sleep(Duration::from_millis(300)).await;
         let spec = json!({"spec": {"holderIdentity": "another"}});
         kubectl.patch("lease", "bpa-coordinator", "", &spec);
-        election.hold().await
+        election.hold(|_| {}).await
     };
     let (written, why) = tokio::join!(writing, taking);
     // What was begun before is done by now; from here on nothing changes.
@@ -106,9 +106,39 @@ async fn a_lease_that_somebody_deletes_is_a_lost_one() {
     let mut election = Election::new(&world, "one");
     election.win(|_| {}).await;
     kubectl.run(&["delete", "lease", "bpa-coordinator"]);
-    let why = tokio::time::timeout(LONG, election.hold()).await.unwrap();
+    let why = tokio::time::timeout(LONG, election.hold(|_| {})).await.unwrap();
     assert!(why.contains("deleted"), "{why}");
     assert!(world.guard().check(std::time::Instant::now()).is_err());
+}
+
+/// An API server that was away is no reason to start again, as long as nobody else took the lead.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leader_without_an_api_server_is_silent_and_then_leads_on() {
+    let plane = ControlPlane::start();
+    plane.install_definitions();
+    plane.kubectl(User::Admin).in_namespace("default").apply(OBJECTS);
+    let world = world_of(&plane.kubeconfig(User::Coordinator), "default").await;
+    let mut election = Election::new(&world, "one");
+    election.win(|_| {}).await;
+    let (tell, mut told) = tokio::sync::watch::channel(None);
+    let holding = tokio::spawn(async move {
+        election
+            .hold(move |trouble| drop(tell.send_replace(Some(trouble.map(str::to_owned)))))
+            .await
+    });
+    plane.kill_api();
+    let trouble =
+        tokio::time::timeout(LONG, told.wait_for(Option::is_some)).await.unwrap().unwrap();
+    assert!(trouble.as_ref().unwrap().as_ref().unwrap().contains("can't be renewed"));
+    drop(trouble);
+    assert!(is_refused(write(&world, "default", "x").await), "it can't know who leads");
+    plane.start_api();
+    plane.wait_ready();
+    let over = |told: &Option<Option<String>>| told == &Some(None);
+    tokio::time::timeout(LONG, told.wait_for(over)).await.unwrap().unwrap();
+    write(&world, "default", "Waiting").await.unwrap();
+    assert!(!holding.is_finished());
+    holding.abort();
 }
 
 /// A coordinator as a process, killed when the test ends.

@@ -92,26 +92,29 @@ impl Election {
         }
     }
 
-    /// Renews until the lease is lost; returns how. The guard is closed then.
-    pub async fn hold(&mut self) -> String {
-        let mut renewed = Instant::now();
+    /// Renews until the lease is another's; returns whose. While it can't be renewed nothing is
+    /// written, and `say` is told why; if nobody took it in the meantime it goes on as before, and
+    /// `say` is told nothing.
+    pub async fn hold(&mut self, mut say: impl FnMut(Option<&str>)) -> String {
+        let mut in_trouble = false;
         let why = loop {
             tokio::time::sleep(EVERY).await;
             let trouble = match self.look(true).await {
                 Ok(Look::Leading) => {
-                    renewed = Instant::now();
+                    if std::mem::take(&mut in_trouble) {
+                        say(None);
+                    }
                     continue;
                 }
                 Ok(Look::Held { by, .. }) => break format!("{by} has taken the lease"),
-                Ok(Look::Deleted) => break "the Lease was deleted".to_owned(),
+                Ok(Look::Deleted) => break "the Lease was deleted or given away".to_owned(),
                 Ok(Look::Changed) => "somebody wrote it at the same time".to_owned(),
                 Err(error) => error.to_string(),
             };
-            if self.guard.check(Instant::now()).is_err() {
-                let seconds = renewed.elapsed().as_secs();
-                break format!("the lease could not be renewed for {seconds} s: {trouble}");
+            if self.guard.check(Instant::now()).is_err() && !in_trouble {
+                in_trouble = true;
+                say(Some(&format!("the lease can't be renewed: {trouble}")));
             }
-            tracing::warn!(trouble, "the lease could not be renewed; trying again");
         };
         self.guard.close();
         why
@@ -135,8 +138,9 @@ impl Election {
     /// Looks once, and takes or renews the lease if that may be.
     async fn look(&mut self, leading: bool) -> Result<Look, WorldError> {
         let current = self.read().await?;
-        if current.is_none() && leading {
-            // Another may make it anew at any moment.
+        let is_free = current.as_ref().is_none_or(|lease| holder(lease).is_empty());
+        if is_free && leading {
+            // Another may take it, or has had it, since it was ours.
             self.guard.close();
             return Ok(Look::Deleted);
         }
