@@ -143,3 +143,36 @@ fn every_kind_refuses_what_it_cannot_mean() {
     kubectl.apply("apiVersion: bpa.akraino.org/v1alpha1\nkind: Site\nmetadata: {name: north}\n");
     assert_eq!(kubectl.get("site", "north")["spec"]["approved"], false);
 }
+
+/// The rules cost something for each node, and an API server has a limit for each object.
+#[test]
+fn the_largest_object_that_the_limits_allow_is_taken() {
+    let kubectl = shared().namespace("largest");
+    let need = |n: usize| {
+        let (high, low) = (n / 250, n % 250);
+        format!(
+            "{{cpu: \"16\", memory: 64.5Gi, disk: 1500000m, mac-address: [\"52:54:00:aa:{high:02x}:{low:02x}\"], address: 10.1.{high}.{low}, hostSelector: {{matchLabels: {{rack: r1, zone: z1}}, matchExpressions: [{{key: a, operator: In, values: [b, c]}}]}}}}"
+        )
+    };
+    let list = |name: &str| {
+        let items: Vec<String> =
+            (0..1000).map(|n| format!("{{{name}-{n}: {}}}", need(n))).collect();
+        items.join(",")
+    };
+    let spec = format!("{{masters: [{}], workers: [{}]}}", list("m"), list("w"));
+    let cluster = format!("{{provisioning: {{spec: {spec}}}}}");
+    for manifest in
+        [manifest(&spec), manifest(&cluster).replace("kind: Provisioning", "kind: Cluster")]
+    {
+        let ran = kubectl.try_run(&["create", "-f", "-"], &manifest);
+        assert_eq!(ran.code, 0, "{}", ran.err.chars().take(2000).collect::<String>());
+    }
+    // Each later write is checked too.
+    kubectl.patch("provisioning", "absurd", "", &serde_json::json!({"spec": {"paused": true}}));
+    kubectl.patch(
+        "provisioning",
+        "absurd",
+        "status",
+        &serde_json::json!({"status": {"phase": "Paused"}}),
+    );
+}
