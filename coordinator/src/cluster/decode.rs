@@ -71,6 +71,15 @@ pub fn drop_nulls(value: &mut Value) {
 
 /// What the reader said, in the words that are used elsewhere.
 fn said(text: &str) -> String {
+    if let Some((found, wanted)) = split(text, "unknown variant ") {
+        return format!("wanted {}, found {found}", shorten(wanted, MAX_MESSAGE));
+    }
+    if let Some((found, wanted)) = split(text, "unknown field ") {
+        return format!("{found} is not a field here; wanted {}", shorten(wanted, MAX_MESSAGE));
+    }
+    if let Some(name) = text.strip_prefix("missing field ") {
+        return format!("{} is missing", shorten(name, MAX_SHOWN));
+    }
     let Some((found, wanted)) = text
         .strip_prefix("invalid type: ")
         .or_else(|| text.strip_prefix("invalid value: "))
@@ -78,7 +87,16 @@ fn said(text: &str) -> String {
     else {
         return shorten(text, MAX_MESSAGE);
     };
-    format!("wanted {}, found {}", wanted_words(wanted), found_words(found))
+    let (wanted, found) = (wanted_words(wanted), found_words(found));
+    let quotes = wanted == "text" && found.starts_with("the number");
+    let hint = if quotes { "; put it in quotes" } else { "" };
+    format!("wanted {wanted}, found {found}{hint}")
+}
+
+/// What was found, and what was expected instead.
+fn split<'a>(text: &'a str, start: &str) -> Option<(String, &'a str)> {
+    let (found, wanted) = text.strip_prefix(start)?.split_once(", expected ")?;
+    Some((shorten(found, MAX_SHOWN), wanted))
 }
 
 fn wanted_words(wanted: &str) -> String {

@@ -36,6 +36,18 @@ fn a_wrong_type_is_told_by_field_wanted_and_found() {
         spec(json!({"paused": "yes"})),
         "spec.paused: wanted true or false, found the text \"yes\""
     );
+    assert_eq!(
+        spec(json!({"kubernetes": {"version": 1.35}})),
+        "spec.kubernetes.version: wanted text, found the number 1.35; put it in quotes"
+    );
+    assert_eq!(
+        spec(json!({"hostSelector": {"matchLabel": {"a": "b"}}})),
+        "spec.hostSelector.matchLabel: `matchLabel` is not a field here; wanted `matchLabels` or `matchExpressions`"
+    );
+    assert_eq!(
+        spec(json!({"kubernetes": {"endpoint": {"port": 1}}})),
+        "spec.kubernetes.endpoint: `host` is missing"
+    );
     let found = spec(json!({"approval": "manual"}));
     assert!(
         found.contains("spec.approval") && found.contains("`Automatic` or `Manual`"),
