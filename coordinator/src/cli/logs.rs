@@ -15,6 +15,7 @@ use super::output::note;
 use super::render::describe::is_active;
 use super::render::text::clean;
 use super::world::AnyWorld;
+use crate::cluster::directory::running;
 use crate::runs::log_path;
 
 /// How often to look for more.
@@ -36,7 +37,11 @@ pub async fn logs(common: &Common, args: &LogsArgs) -> CliResult {
     })?;
     let path = log_path(&common.state, id);
     if !args.follow && !path.exists() {
-        return Err(CliError::NotFound(format!("no log of run {run} yet ({})", path.display())));
+        return Err(CliError::NotFound(format!(
+            "no log of run {run} yet ({}){}",
+            path.display(),
+            elsewhere(common, &format!("logs {}", args.name))
+        )));
     }
     let mut tail = Tail::new(std::io::stdout().is_terminal());
     let mut ended: Option<Instant> = None;
@@ -54,6 +59,16 @@ pub async fn logs(common: &Common, args: &LogsArgs) -> CliResult {
         }
         tokio::time::sleep(LOOK).await;
     }
+}
+
+/// In the world of Kubernetes the state directory is often in a pod: says how to ask there.
+pub fn elsewhere(common: &Common, command: &str) -> String {
+    if !common.kubernetes.on || running(&common.state) {
+        return String::new();
+    }
+    format!(
+        "; logs and leases are where the coordinator keeps its state: kubectl -n bpa-system exec deploy/bpa-coordinator -- bpa-coordinator {command}"
+    )
 }
 
 async fn last_run(world: &AnyWorld, args: &LogsArgs) -> Result<String, CliError> {

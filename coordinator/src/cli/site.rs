@@ -11,7 +11,7 @@ use super::lease_file::LeaseFile;
 use super::output::note;
 use super::render::text;
 use super::world::AnyWorld;
-use super::{find, lease_file, objects, run, run_kubernetes};
+use super::{find, lease_file, logs, objects, run, run_kubernetes};
 use crate::cluster::kind::{DEFAULT_NAMESPACE, Kind, ObjectId};
 use crate::cluster::kubernetes::SecretVault;
 use crate::cluster::{FileVault, Vault, files};
@@ -143,7 +143,10 @@ async fn leases(common: &Common, args: &NameArg) -> CliResult {
     let site = find::pick(Kind::Site, &snapshot.sites, |site| &site.metadata, &args.name)?;
     let ObjectKey { name, .. } = site.metadata.key();
     let Some(file) = LeaseFile::read(&common.state, &name).map_err(CliError::other)? else {
-        return Err(CliError::NotFound(format!("site {name} has reported no leases yet")));
+        let elsewhere = logs::elsewhere(common, &format!("site leases {name}"));
+        return Err(CliError::NotFound(format!(
+            "site {name} has reported no leases yet{elsewhere}"
+        )));
     };
     common.output.show(&file, || lease_file::render(&file, Timestamp::now()))?;
     Ok(Exit::Ok)

@@ -17,6 +17,7 @@ use super::render::{cause, text, words};
 use super::world::AnyWorld;
 use crate::cluster::directory::running;
 use crate::cluster::kind::Kind;
+use crate::planning::kubeconfig_command;
 
 /// How often to look when nothing was told: times on the screen go on.
 const REDRAW: Duration = Duration::from_millis(500);
@@ -129,10 +130,10 @@ impl View {
         if let Self::Screen(screen) = self {
             screen.end();
         }
-        let path = p.status.kubeconfig_secret.as_ref().filter(|path| path.starts_with('/'));
-        match (p.status.phase.as_str(), path) {
-            ("Ready", Some(path)) => {
-                Ok(print(&format!("kubectl --kubeconfig {} get nodes\n", text::clean(path)))?)
+        match (p.status.phase.as_str(), &p.status.kubeconfig_secret) {
+            ("Ready", Some(place)) => {
+                let command = kubeconfig_command(&p.metadata.namespace, place);
+                Ok(print(&(text::clean(&command) + "\n"))?)
             }
             ("Ready", None) => Ok(()),
             _ => {

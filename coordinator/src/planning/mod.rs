@@ -39,7 +39,7 @@ pub use index::HostIndex;
 pub use memory::{Answer, Memory, Told, Trouble};
 pub use round::{Decided, Round, decide_round};
 pub use site_status::{site_status, worth_writing};
-pub use standing::node_addresses;
+pub use standing::{kubeconfig_command, node_addresses};
 pub use view::View;
 pub use words::{APPROVE, CANCEL, FORCE_DELETE, RETRY};
 

@@ -93,7 +93,7 @@ pub fn node_addresses(nodes: &[NodeStatus]) -> BTreeMap<String, String> {
 }
 
 /// The command with which a person uses a kubeconfig: a file, or a Secret.
-fn how_to_use(namespace: &str, place: &str) -> String {
+pub fn kubeconfig_command(namespace: &str, place: &str) -> String {
     if place.starts_with('/') {
         return format!("kubectl --kubeconfig {place} get nodes");
     }
@@ -124,7 +124,7 @@ pub fn keep_kubeconfig(draft: &mut Draft<'_>, run: RunId) {
     if let Some((_, place)) = view.memory.saved.as_ref().filter(|(saved, _)| *saved == run) {
         draft.status.kubeconfig_secret = Some(place.clone());
         let namespace = &view.provisioning.metadata.namespace;
-        draft.yes(KIND, "Saved", how_to_use(namespace, place));
+        draft.yes(KIND, "Saved", kubeconfig_command(namespace, place));
     }
     if draft.status.conditions.is_true(KIND) {
         // Written already, or written with this very status: actions come after it.

@@ -81,6 +81,11 @@ fn a_persons_word_is_an_annotation_on_the_object() {
     status(json!({"run": {"id": "r-1", "state": "Failed"}}));
     ok("cli-word", &["retry", "edge"]);
     assert!(annotation("retry").is_string());
+    let run = "01234567-89ab-4def-8123-456789abcdef";
+    status(json!({"run": {"id": run, "state": "Failed"}}));
+    let logs = command("cli-word", &["logs", "edge"]);
+    assert_eq!(logs.code, 4);
+    assert!(logs.err.contains("kubectl -n bpa-system exec"), "{}", logs.err);
 }
 
 #[test]

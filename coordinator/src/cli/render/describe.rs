@@ -12,6 +12,7 @@ use super::text::{age, clean, clip, field, moment, took};
 use super::words;
 use crate::cluster::ObjectProblem;
 use crate::cluster::directory::EventRecord;
+use crate::planning::kubeconfig_command;
 
 /// Events that are shown, at most.
 const EVENTS: usize = 15;
@@ -267,8 +268,8 @@ fn next(out: &mut String, p: &Provisioning) {
     if let Some(hash) = awaited_approval(p) {
         lines.push(format!("bpa-coordinator approve {name} {hash}"));
     }
-    if let Some(path) = p.status.kubeconfig_secret.as_ref().filter(|path| path.starts_with('/')) {
-        lines.push(format!("kubectl --kubeconfig {path} get nodes"));
+    if let Some(place) = &p.status.kubeconfig_secret {
+        lines.push(kubeconfig_command(&p.metadata.namespace, place));
     }
     if let Some(run) = &p.status.run {
         if is_active(run) {
