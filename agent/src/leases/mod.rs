@@ -13,6 +13,8 @@ mod follow;
 mod kind;
 pub mod parsers;
 mod record;
+#[cfg(test)]
+mod statements;
 mod table;
 mod why;
 

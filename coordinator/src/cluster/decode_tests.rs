@@ -140,6 +140,16 @@ fn a_provisioning_that_cannot_be_read_is_refused_in_its_status_and_can_go_away()
 }
 
 #[test]
+fn statement_70_a_version_of_any_type_crashes_nothing() {
+    for item in [json!({"jq": {"version": 1.6}}), json!({"jq": null}), json!({"jq": {}}), json!(5)]
+    {
+        let value = json!({"metadata": {"name": "x"}, "spec": {"masterSoftware": [item.clone()]}});
+        let read: Software = from_value(value).unwrap();
+        assert_eq!(read.spec.master_software, [item]);
+    }
+}
+
+#[test]
 fn every_kind_says_what_does_not_fit() {
     let with = |spec: Value| json!({"metadata": {"name": "x"}, "spec": spec});
     let site = from_value::<Site>(with(json!({"approved": "yes"}))).unwrap_err();

@@ -87,12 +87,12 @@ fn object(kind: Kind) -> Value {
             schema::<SiteStatus>(Part::Status),
         ),
         Kind::Software => (
-            "Packages on the nodes of a cluster.",
+            "Packages on the nodes of a cluster. Read and kept; not carried out yet.",
             schema::<SoftwareSpec>(Part::Spec),
             schema::<SoftwareStatus>(Part::Status),
         ),
         _ => (
-            "A Provisioning and Software under one name, with one status for both.",
+            "A Provisioning and Software under one name, with one status for both. Read and kept; not carried out yet: apply a Provisioning.",
             schema::<ClusterSpec>(Part::Spec),
             schema::<ClusterStatus>(Part::Status),
         ),
