@@ -1,6 +1,7 @@
 //! An API server without the definitions: said, looked for again, and never taken for "no objects".
 
-use bpa_coordinator::cluster::WorldError;
+use bpa_coordinator::cluster::kubernetes::SecretVault;
+use bpa_coordinator::cluster::{Vault, WorldError};
 use bpa_tests::kubernetes::ControlPlane;
 use bpa_tests::root;
 
@@ -43,6 +44,10 @@ async fn definitions_that_are_missing_are_named_and_found_when_they_come() {
     .await;
 }
 
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work).await.unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_api_server_that_comes_back_is_found_again() {
     let plane = ControlPlane::start();
@@ -50,7 +55,16 @@ async fn an_api_server_that_comes_back_is_found_again() {
     let kubectl = plane.kubectl(User::Admin).in_namespace("default");
     kubectl.apply(OBJECTS);
     let world = world_of(&plane.kubeconfig(User::Coordinator), "default").await;
+    let vault = SecretVault::open(&world).unwrap();
+    let keeper = vault.clone();
+    blocking(move || keeper.put("sites/north/key", b"k").unwrap()).await;
     plane.kill_api();
+    blocking(move || {
+        let known = vault.get("sites/north/key").unwrap().unwrap();
+        assert_eq!(&**known, b"k", "agents that are known may come back meanwhile");
+        assert!(vault.put("sites/south/key", b"k").is_err(), "and nothing is promised");
+    })
+    .await;
     let key = ObjectKey::new("default", "edge");
     let error = world.set_finalizer(&key, true).await.unwrap_err();
     assert!(matches!(error, WorldError::Api { .. }), "{error}");

@@ -98,46 +98,81 @@ impl SecretVault {
     }
 }
 
+/// The thread's own state.
+struct Keeper {
+    writer: Writer,
+    namespace: String,
+    /// As it was read or written last: agents that are known come back while the API server is away.
+    last: Option<Data>,
+}
+
 async fn serve(writer: Writer, namespace: String, mut jobs: mpsc::UnboundedReceiver<Job>) {
+    let mut keeper = Keeper { writer, namespace, last: None };
     while let Some(job) = jobs.recv().await {
-        let answer = handle(&writer, &namespace, &job.op).await;
+        let answer = keeper.handle(&job.op).await;
         // Whoever asked may have given up.
         let _ = job.reply.send(answer);
     }
 }
 
-async fn handle(writer: &Writer, namespace: &str, op: &Op) -> io::Result<Answer> {
-    let problem = |failed: Failed, action: &'static str| {
-        io::Error::other(failed.about(action, format!("Secret {namespace}/{IDENTITY}")).to_string())
-    };
-    let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), dry_run: false };
-    for _ in 0..TRIES {
-        let read = writer.read(async |client: Client| {
-            let api: Api<Secret> = Api::namespaced(client, namespace);
-            api.get_opt(IDENTITY).await
-        });
-        let found = read.await.map_err(|failed| problem(failed, "read"))?;
-        let is_new = found.is_none();
-        let mut secret = found.unwrap_or_else(empty);
-        secret.metadata.managed_fields = None;
-        let (answer, changed) = apply(op, secret.data.get_or_insert_default())?;
-        if !changed {
+impl Keeper {
+    async fn handle(&mut self, op: &Op) -> io::Result<Answer> {
+        for _ in 0..TRIES {
+            let found = match self.read().await {
+                Ok(found) => found,
+                Err(failed) => return self.answer_from_memory(op, failed),
+            };
+            let is_new = found.is_none();
+            let mut secret = found.unwrap_or_else(empty);
+            secret.metadata.managed_fields = None;
+            let (answer, changed) = apply(op, secret.data.get_or_insert_default())?;
+            if changed {
+                match self.write(&secret, is_new).await {
+                    Ok(()) => {}
+                    Err(failed) if failed.fault() == Some(Fault::Conflict) => continue,
+                    Err(failed) => return Err(self.problem(failed, "write")),
+                }
+            }
+            self.last = secret.data;
             return Ok(answer);
         }
-        let wrote = writer.write(async |client: Client| {
-            let api: Api<Secret> = Api::namespaced(client, namespace);
-            match is_new {
-                true => api.create(&params, &secret).await,
-                false => api.replace(IDENTITY, &params, &secret).await,
-            }
-        });
-        match wrote.await {
-            Ok(_) => return Ok(answer),
-            Err(failed) if failed.fault() == Some(Fault::Conflict) => {}
-            Err(failed) => return Err(problem(failed, "write")),
+        Err(self.problem(Failed::Slow, "write"))
+    }
+
+    /// What was known last is good enough to be looked at, never to be changed.
+    fn answer_from_memory(&self, op: &Op, failed: Failed) -> io::Result<Answer> {
+        let away = matches!(failed.fault(), Some(Fault::Later(_)));
+        let reads = matches!(op, Op::Get(_) | Op::List(_));
+        match &self.last {
+            Some(last) if away && reads => apply(op, &mut last.clone()).map(|(answer, _)| answer),
+            _ => Err(self.problem(failed, "read")),
         }
     }
-    Err(problem(Failed::Slow, "write"))
+
+    async fn read(&self) -> Result<Option<Secret>, Failed> {
+        let read = self.writer.read(async |client: Client| {
+            let api: Api<Secret> = Api::namespaced(client, &self.namespace);
+            api.get_opt(IDENTITY).await
+        });
+        read.await
+    }
+
+    async fn write(&self, secret: &Secret, is_new: bool) -> Result<(), Failed> {
+        let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), dry_run: false };
+        let wrote = self.writer.write(async |client: Client| {
+            let api: Api<Secret> = Api::namespaced(client, &self.namespace);
+            match is_new {
+                true => api.create(&params, secret).await,
+                false => api.replace(IDENTITY, &params, secret).await,
+            }
+        });
+        wrote.await.map(drop)
+    }
+
+    fn problem(&self, failed: Failed, action: &'static str) -> io::Error {
+        let object = format!("Secret {}/{IDENTITY}", self.namespace);
+        io::Error::other(failed.about(action, object).to_string())
+    }
 }
 
 fn empty() -> Secret {
