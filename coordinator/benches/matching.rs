@@ -1,12 +1,22 @@
-//! How long a plan takes at 1,000 and 10,000 hosts, when it fits and when it does not
-//! (explanation and proved remedies included).
+//! How long a plan takes at 1,000, 10,000 and 100,000 hosts, when it fits and when it does not
+//! (explanation and proved remedies included), beside OR-tools' min-cost flow on the same instance
+//! in the same run, at equal cost.
+//!
+//! Ours is measured whole: from the objects to the report. The peer gets the arcs for nothing and
+//! is measured building and solving, and solving alone. `BPA_BENCH_PEER=no` leaves it out.
 
+use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use bpa_common::api::metal3::{BareMetalHost, Cpu, Disk, Hardware};
 use bpa_common::api::{ObjectMeta, Provisioning};
-use bpa_coordinator::matching::plan_all;
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use bpa_coordinator::matching::{
+    Catalog, Offer, PlanReport, Slot, Wish, accept, misses, plan_all, solve, waste,
+};
+use serde_json::{Value, json};
 
 /// Hosts of five sizes, two racks, every tenth not to be taken.
 fn hosts(count: u32) -> Vec<BareMetalHost> {
@@ -53,22 +63,133 @@ fn provisioning(large: bool, workers: u32) -> Provisioning {
     serde_json::from_str(&text).expect("the bench's own manifest is right")
 }
 
-fn matching(c: &mut Criterion) {
-    let mut group = c.benchmark_group("plan");
-    group.sample_size(10);
-    for count in [1_000u32, 10_000] {
-        let hosts = hosts(count);
-        let refs: Vec<_> = hosts.iter().map(|h| (h, None)).collect();
-        for (name, large) in [("fits", false), ("explains", true)] {
-            let wish = [provisioning(large, (count / 20).min(300))];
-            assert_eq!(plan_all(&wish, &refs).fits, !large);
-            group.bench_with_input(BenchmarkId::new(name, count), &wish, |b, wish| {
-                b.iter(|| black_box(plan_all(black_box(wish), black_box(&refs))));
-            });
-        }
-    }
-    group.finish();
+/// Runs it several times; the median.
+fn median(rounds: usize, mut work: impl FnMut()) -> Duration {
+    let mut times: Vec<Duration> = (0..rounds)
+        .map(|_| {
+            let begin = Instant::now();
+            work();
+            begin.elapsed()
+        })
+        .collect();
+    times.sort();
+    times[rounds / 2]
 }
 
-criterion_group!(benches, matching);
-criterion_main!(benches);
+/// What the peer is given: a group for each kind of slot, an arc for each host that it can have.
+struct Instance {
+    demand: Vec<usize>,
+    hosts: usize,
+    arcs: Vec<[i64; 3]>,
+    /// Of our own solution.
+    served: usize,
+    cost: u64,
+}
+
+fn instance(wish: &Provisioning, hosts: &[BareMetalHost]) -> Instance {
+    let slots = accept(wish).expect("the bench's own wish is right").slots;
+    let catalog = Catalog::new(hosts.iter().map(|host| Offer::read(host, None)).collect());
+    let free = |host: usize| catalog.offers[host].is_free_for(None);
+    let mut groups: Vec<(&Slot, usize)> = Vec::new();
+    for slot in &slots {
+        match groups.iter_mut().find(|(first, _)| first.need == slot.need) {
+            Some((_, count)) => *count += 1,
+            None => groups.push((slot, 1)),
+        }
+    }
+    let mut arcs = Vec::new();
+    for (group, (slot, _)) in groups.iter().enumerate() {
+        for host in (0..catalog.offers.len()).filter(|host| free(*host)) {
+            if misses(&slot.need, &catalog, host).is_empty() {
+                let cost = waste(&slot.need, &catalog, host);
+                arcs.push([group as i64, host as i64, cost as i64]);
+            }
+        }
+    }
+    let current = BTreeMap::new();
+    let solution = solve(&Wish { slots: &slots, current: &current, domains: None }, &catalog, free);
+    let chosen = solution.assignment.host_of;
+    let cost = chosen.iter().map(|(slot, host)| waste(&slots[*slot].need, &catalog, *host)).sum();
+    let demand = groups.iter().map(|(_, count)| *count).collect();
+    Instance { demand, hosts: hosts.len(), arcs, served: chosen.len(), cost }
+}
+
+/// A Python that has OR-tools, made once.
+fn peer() -> Option<PathBuf> {
+    if std::env::var("BPA_BENCH_PEER").is_ok_and(|text| text == "no") {
+        return None;
+    }
+    let cache = std::env::var("BPA_CACHE").map_or_else(
+        |_| Path::new(&std::env::var("HOME").expect("a home")).join(".cache/bpa"),
+        PathBuf::from,
+    );
+    let dir = cache.join("ortools");
+    let python = dir.join("bin/python");
+    let has_it = |python: &Path| {
+        Command::new(python).args(["-c", "import ortools"]).status().is_ok_and(|s| s.success())
+    };
+    if !has_it(&python) {
+        let make = Command::new("python3").args(["-m", "venv"]).arg(&dir).status();
+        assert!(make.is_ok_and(|s| s.success()), "python3 -m venv works");
+        let get = Command::new(&python).args(["-m", "pip", "install", "-q", "ortools"]).status();
+        assert!(get.is_ok_and(|s| s.success()), "pip installs ortools");
+    }
+    Some(python)
+}
+
+fn ask_peer(python: &Path, instance: &Instance, rounds: usize) -> Value {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("instance");
+    let head = json!({"groups": instance.demand.len(), "hosts": instance.hosts, "demand": instance.demand});
+    std::fs::write(path.with_extension("json"), head.to_string()).expect("it can be written");
+    let bytes: Vec<u8> = instance.arcs.iter().flatten().flat_map(|n| n.to_ne_bytes()).collect();
+    std::fs::write(path.with_extension("arcs"), bytes).expect("it can be written");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/ortools_peer.py");
+    let output = Command::new(python)
+        .arg(script)
+        .arg(&path)
+        .arg(rounds.to_string())
+        .output()
+        .expect("the peer runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("the peer prints JSON")
+}
+
+fn main() {
+    let python = peer();
+    println!(
+        "one plan, median                 ours       OR-tools (with building)   ratio   solver alone"
+    );
+    for count in [1_000u32, 10_000, 100_000] {
+        let hosts = hosts(count);
+        let refs: Vec<_> = hosts.iter().map(|host| (host, None)).collect();
+        for (name, large) in [("fits", false), ("is explained", true)] {
+            let wish = provisioning(large, (count / 20).min(300));
+            let wishes = [wish.clone()];
+            let rounds = if count < 100_000 { 15 } else { 5 };
+            let check: PlanReport = plan_all(&wishes, &refs);
+            assert_eq!(check.fits, !large);
+            let ours = median(rounds, || {
+                black_box(plan_all(black_box(&wishes), black_box(&refs)));
+            });
+            print!("{count:>7} hosts, {name:<12} {:>10.2} ms", ours.as_secs_f64() * 1000.0);
+            let Some(python) = &python else {
+                println!();
+                continue;
+            };
+            let instance = instance(&wish, &hosts);
+            let told = ask_peer(python, &instance, if count < 100_000 { 5 } else { 3 });
+            assert_eq!(told["served"], instance.served, "both serve as many");
+            if !large {
+                assert_eq!(told["cost"], instance.cost, "at equal cost");
+            }
+            let seconds = |name: &str| told[name].as_f64().unwrap_or(f64::NAN);
+            println!(
+                "   {:>12.2} ms   {:>16.1}x   {:>10.1}x",
+                seconds("whole") * 1000.0,
+                seconds("whole") / ours.as_secs_f64(),
+                seconds("solver") / ours.as_secs_f64()
+            );
+        }
+    }
+}

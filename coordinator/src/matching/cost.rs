@@ -63,7 +63,8 @@ mod tests {
         assert!(waste < SPREAD_UNIT);
         let spread = slots * slots * SPREAD_UNIT + waste;
         assert!(spread < 1 << KEEP_SHIFT);
-        assert!(KEEP_SHIFT + SLOTS_BITS < 126, "and all fit into the number");
+        let keep = slots << KEEP_SHIFT;
+        assert!(keep.checked_mul(2).is_some(), "and all fit into the number");
     }
 
     #[test]

@@ -211,20 +211,25 @@ fn near_misses(
 }
 
 /// What an offer has of all that is asked for.
-fn found_of<'a>(
-    need: &Need,
-    offer: &'a Offer,
-) -> (Option<u32>, Option<u64>, Option<u64>, Vec<Option<&'a String>>) {
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Found<'a> {
+    cpu: Option<u32>,
+    memory: Option<u64>,
+    disk: Option<u64>,
+    labels: Vec<Option<&'a String>>,
+}
+
+fn found_of<'a>(need: &Need, offer: &'a Offer) -> Found<'a> {
     let labels = need.selectors.iter().flat_map(|selector| {
         let expressions = selector.match_expressions.iter().map(|e| &e.key);
         selector.match_labels.keys().chain(expressions).map(|key| offer.labels.get(key))
     });
-    (
-        need.cpu.and(offer.cpu),
-        need.memory.as_ref().and(offer.memory),
-        need.disk.as_ref().and(offer.disk),
-        labels.collect(),
-    )
+    Found {
+        cpu: need.cpu.and(offer.cpu),
+        memory: need.memory.as_ref().and(offer.memory),
+        disk: need.disk.as_ref().and(offer.disk),
+        labels: labels.collect(),
+    }
 }
 
 /// A MAC that names no host, or more than one, is said so.

@@ -25,6 +25,7 @@ mod solve;
 
 pub use accept::{Accepted, Rejection, accept, check_node_name};
 pub use catalog::Catalog;
+pub use cost::waste;
 pub use eligibility::{Ineligible, IneligibleReason};
 pub use explain::{Competition, Explanation, NearMiss};
 pub use offer::{HostId, Offer};

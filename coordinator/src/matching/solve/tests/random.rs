@@ -86,7 +86,7 @@ fn any_offer() -> impl Strategy<Value = Offer> {
     (1u32..5, 1u64..5, 1u64..4, prop::option::of(0u8..3), any::<bool>(), 0u8..8).prop_map(
         |(cpu, memory, disk, rack, features, unknown)| {
             let mut offer = offer("", 0, cpu, memory);
-            offer.disk = Some(disk * 40 << 30);
+            offer.disk = Some((disk * 40) << 30);
             offer.labels.extend(rack.map(|r| ("rack".to_owned(), r.to_string())));
             if features {
                 offer.labels.insert("bpa.akraino.org/sriov".into(), "true".into());
