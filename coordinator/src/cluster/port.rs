@@ -147,6 +147,13 @@ pub trait World: Send + Sync + 'static {
         present: bool,
     ) -> impl Future<Output = Result<(), WorldError>> + Send;
 
+    /// The host as it is at this moment, read past every view that may lag. None when it is gone,
+    /// also when another one has its name now.
+    fn fresh_host(
+        &self,
+        host: &HostRef,
+    ) -> impl Future<Output = Result<Option<BareMetalHost>, WorldError>> + Send;
+
     /// Writes `consumerRef`, only if the host is still as read (`resource_version`) and free.
     fn claim(
         &self,

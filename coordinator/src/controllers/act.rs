@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use bpa_common::api::Provisioning;
-use bpa_common::wire::v1::{CancelOrder, CancelReply, Order, OrderReply, RunId};
+use bpa_common::api::metal3::ConsumerRef;
+use bpa_common::api::{ObjectKey, Provisioning};
+use bpa_common::wire::v1::{CancelOrder, CancelReply, ObjectId, Order, OrderReply, RunId};
 
 use crate::cluster::{ClaimOutcome, HostRef, World};
-use crate::matching::HostId;
-use crate::planning::{Action, Answer, node_addresses};
+use crate::matching::{HostId, consumer_of};
+use crate::planning::{Action, Answer, Holding, holding, node_addresses};
 use crate::runs::RunStore;
 use crate::sites::Fleet;
 
@@ -31,6 +32,14 @@ pub enum Outcome {
     },
     Addresses {
         run: RunId,
+    },
+    /// Our mark is on the host.
+    Claimed {
+        host: HostId,
+    },
+    /// A later look has shown it unharmed.
+    Confirmed {
+        host: HostId,
     },
     /// Someone else has the host, at this version of it.
     Refused {
@@ -72,7 +81,11 @@ impl<W: World, F: Fleet> Parts<W, F> {
             let outcome = self.one(&provisioning, action).await;
             let go_on = matches!(
                 outcome,
-                Outcome::Fine | Outcome::Saved { .. } | Outcome::Addresses { .. }
+                Outcome::Fine
+                    | Outcome::Saved { .. }
+                    | Outcome::Addresses { .. }
+                    | Outcome::Claimed { .. }
+                    | Outcome::Confirmed { .. }
             );
             outcomes.push(outcome);
             if !go_on {
@@ -95,11 +108,12 @@ impl<W: World, F: Fleet> Parts<W, F> {
                 let claimed = self.world.claim(&host, &resource_version, &consumer).await;
                 claim_outcome(&host, resource_version, claimed)
             }
+            Action::Confirm { host, consumer } => self.confirm(&host, &consumer).await,
             Action::Release { host, consumer } => {
                 let action = format!("release host {}", host.key);
                 trouble(&action, self.world.release(&host, &consumer).await)
             }
-            Action::SendOrder { site, order } => self.send(&site, *order).await,
+            Action::SendOrder { site, order } => self.send(provisioning, &site, *order).await,
             Action::Cancel { site, run } => {
                 let cancel = CancelOrder { run, epoch: self.epoch };
                 let answer = match self.fleet.cancel(&site, cancel).await {
@@ -124,7 +138,17 @@ impl<W: World, F: Fleet> Parts<W, F> {
     }
 
     /// The order is kept before it is sent: whatever happens then, the same is sent again.
-    async fn send(&self, site: &str, order: Order) -> Outcome {
+    /// Just before, each of its hosts is looked at once more: what follows can't be undone.
+    async fn send(&self, provisioning: &Provisioning, site: &str, order: Order) -> Outcome {
+        let consumer = consumer_of(provisioning);
+        for node in &order.nodes {
+            let ObjectId { namespace, name, uid } = node.host.clone();
+            let host = HostRef { key: ObjectKey::new(namespace, name), uid };
+            match self.confirm(&host, &consumer).await {
+                Outcome::Confirmed { .. } => {}
+                outcome => return outcome,
+            }
+        }
         let (run, epoch) = (order.run, order.epoch);
         let kept = match self.runs.begin(site, order).await {
             Ok(kept) => kept,
@@ -138,6 +162,22 @@ impl<W: World, F: Fleet> Parts<W, F> {
         // Read after the answer: only a hello after this one can show that the run is gone.
         let session = self.fleet.view().get(site).map_or(0, |view| view.session);
         Outcome::Order { run, answer, session }
+    }
+
+    /// A live look at a host that should be ours.
+    async fn confirm(&self, host: &HostRef, consumer: &ConsumerRef) -> Outcome {
+        let found = match self.world.fresh_host(host).await {
+            Ok(found) => found,
+            Err(error) => return problem(&format!("look at host {}", host.key), error),
+        };
+        match holding(found.as_ref(), consumer) {
+            Holding::Ours => Outcome::Confirmed { host: host_id(host) },
+            Holding::Lost(words) => Outcome::Refused {
+                host: host_id(host),
+                version: found.map(|found| found.metadata.resource_version).unwrap_or_default(),
+                by: format!("someone else: it {words}"),
+            },
+        }
     }
 
     async fn save(&self, provisioning: &Provisioning, run: RunId) -> Outcome {
@@ -158,6 +198,7 @@ fn name(action: &Action) -> &'static str {
         Action::SetFinalizer => "SetFinalizer",
         Action::DropFinalizer => "DropFinalizer",
         Action::Claim { .. } => "Claim",
+        Action::Confirm { .. } => "Confirm",
         Action::Release { .. } => "Release",
         Action::SendOrder { .. } => "SendOrder",
         Action::Cancel { .. } => "Cancel",
@@ -174,18 +215,22 @@ fn claim_outcome<E: std::fmt::Display>(
 ) -> Outcome {
     let action = format!("claim host {}", host.key);
     match claimed {
-        Ok(ClaimOutcome::Ours) => Outcome::Fine,
+        Ok(ClaimOutcome::Ours) => Outcome::Claimed { host: host_id(host) },
         Ok(ClaimOutcome::Taken(by)) => Outcome::Refused {
-            host: HostId {
-                namespace: host.key.namespace.clone(),
-                name: host.key.name.clone(),
-                uid: host.uid.clone(),
-            },
+            host: host_id(host),
             version,
             by: format!("{} {}/{}", by.kind, by.namespace, by.name),
         },
         Ok(ClaimOutcome::Changed) => problem(&action, "it has changed in the meantime"),
         Err(error) => problem(&action, error),
+    }
+}
+
+fn host_id(host: &HostRef) -> HostId {
+    HostId {
+        namespace: host.key.namespace.clone(),
+        name: host.key.name.clone(),
+        uid: host.uid.clone(),
     }
 }
 

@@ -12,8 +12,8 @@ use super::pace::{Write, write_when};
 use super::tally::Tally;
 use crate::cluster::{ObjectEvent, Snapshot, World, WorldError};
 use crate::planning::{
-    Decided, HostIndex, Memory, Round, Told, Trouble, decide_round, site_status, transitions,
-    worth_writing,
+    Claim, Decided, HostIndex, Memory, Round, Told, Trouble, decide_round, site_status,
+    transitions, worth_writing,
 };
 use crate::runs::RunStore;
 use crate::sites::Fleet;
@@ -235,7 +235,16 @@ impl<W: World, F: Fleet> Controller<W, F> {
                 }
                 Outcome::Saved { run, place } => memory.saved = Some((run, place)),
                 Outcome::Addresses { run } => memory.told_addresses = Some(run),
+                Outcome::Claimed { host } => {
+                    let new = Claim { written: now, confirmed: false };
+                    memory.claims.entry(host).or_insert(new);
+                }
+                Outcome::Confirmed { host } => {
+                    let new = Claim { written: now, confirmed: true };
+                    memory.claims.entry(host).or_insert(new).confirmed = true;
+                }
                 Outcome::Refused { host, version, by } => {
+                    memory.claims.remove(&host);
                     memory.refused.insert(host, (version, by));
                 }
                 Outcome::Trouble { action, message } => {

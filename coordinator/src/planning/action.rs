@@ -16,6 +16,8 @@ pub enum Action {
     DropFinalizer,
     /// Mark a free host as ours.
     Claim { host: HostRef, resource_version: String, consumer: ConsumerRef },
+    /// Look again whether a host that we marked is ours.
+    Confirm { host: HostRef, consumer: ConsumerRef },
     /// Take our mark, and only ours, from a host.
     Release { host: HostRef, consumer: ConsumerRef },
     /// Keep the order, then send it. A run that is known keeps its first order.

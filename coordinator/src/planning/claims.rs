@@ -4,9 +4,11 @@ use bpa_common::api::{LostHost, NodeStatus};
 
 use super::action::Action;
 use super::draft::{Draft, Held};
+use super::holding::hold_off;
 use super::index::HostIndex;
 use super::view::{View, host_ref};
 use super::words::{OUR_FINALIZERS, condition, node_state};
+use crate::cluster::HostRecord;
 use crate::matching::{HostId, consumer_of};
 
 /// The host of a node, exactly.
@@ -69,39 +71,59 @@ pub fn not_ours(view: &View<'_>, nodes: &[NodeStatus]) -> Vec<String> {
     words
 }
 
-/// Marks the chosen hosts as ours. Held until a fresh look shows all of them so.
+/// Marks the chosen hosts as ours, in two phases: the mark is written, and after a while a live
+/// look must show it unharmed. Held until that is so of all of them.
 pub fn claim(draft: &mut Draft<'_>) -> Result<(), Held> {
     const KIND: &str = condition::HOSTS_CLAIMED;
     let view = draft.view;
     let chosen: Vec<HostId> = draft.status.nodes.iter().map(host_of).collect();
     release_others(draft, &chosen);
     let mut waiting = Vec::new();
+    let mut actions = Vec::new();
     for (index, id) in chosen.iter().enumerate() {
-        if view.is_ours(id) {
+        let Some(record) = view.hosts.get(id) else { continue };
+        let known = view.memory.claims.get(id);
+        let confirmed = known.is_some_and(|claim| claim.confirmed);
+        if view.is_ours(id) && confirmed {
             let node = &mut draft.status.nodes[index];
             if node.state == node_state::SELECTED {
                 node.state = node_state::CLAIMED.to_owned();
             }
-        } else {
-            waiting.push(id);
+            continue;
+        }
+        waiting.push(id);
+        let (host, consumer) = (host_ref(record), view.consumer());
+        match known {
+            // Marked before our start: nobody who read before that still writes.
+            None if view.is_ours(id) => actions.push(Action::Confirm { host, consumer }),
+            // Our view lags behind what the second look has shown.
+            Some(_) if confirmed && view_is_old(record, view) => {}
+            Some(claim) if !confirmed => {
+                let time = claim.written + hold_off(&record.host);
+                if time <= view.now {
+                    actions.push(Action::Confirm { host, consumer });
+                } else {
+                    draft.look_again_at(time);
+                }
+            }
+            _ => actions.push(Action::Claim {
+                host,
+                resource_version: record.host.metadata.resource_version.clone(),
+                consumer,
+            }),
         }
     }
     if waiting.is_empty() {
         draft.yes(KIND, "Claimed", format!("{} of {} hosts are ours", chosen.len(), chosen.len()));
         return Ok(());
     }
-    let metadata = &view.provisioning.metadata;
-    if draft.may_act() {
-        if !metadata.finalizers.iter().any(|f| f.starts_with(OUR_FINALIZERS)) {
+    if !actions.is_empty() && draft.may_act() {
+        let held =
+            view.provisioning.metadata.finalizers.iter().any(|f| f.starts_with(OUR_FINALIZERS));
+        if !held {
             draft.actions.push(Action::SetFinalizer);
         }
-        for record in waiting.iter().filter_map(|id| view.hosts.get(id)) {
-            draft.actions.push(Action::Claim {
-                host: host_ref(record),
-                resource_version: record.host.metadata.resource_version.clone(),
-                consumer: view.consumer(),
-            });
-        }
+        draft.actions.extend(actions);
     }
     let names: Vec<&str> = waiting.iter().map(|id| id.name.as_str()).collect();
     let mut message = format!(
@@ -114,6 +136,14 @@ pub fn claim(draft: &mut Draft<'_>) -> Result<(), Held> {
         message.push_str(&format!("; last try to {}: {}", trouble.action, trouble.message));
     }
     Err(draft.held(KIND, "Claiming", message))
+}
+
+/// True while the view shows a host as it was before we marked it: free.
+fn view_is_old(record: &HostRecord, view: &View<'_>) -> bool {
+    let claim = view.memory.claims.get(&super::view::host_id(record));
+    let lag = jiff::SignedDuration::from_secs(5);
+    record.host.spec.consumer_ref.is_none()
+        && claim.is_some_and(|claim| view.now.duration_since(claim.written) < lag)
 }
 
 /// Hosts that carry our mark but have no slot any more go free.

@@ -21,10 +21,19 @@ pub struct Memory {
     pub saved: Option<(RunId, String)>,
     /// The run whose addresses were told.
     pub told_addresses: Option<RunId>,
+    /// Hosts that carry our mark since, and whether a second look has shown it.
+    pub claims: BTreeMap<HostId, Claim>,
     /// Hosts that someone else had when we wanted to claim them: their version then, and by whom.
     pub refused: BTreeMap<HostId, (String, String)>,
     /// An effect that failed; nothing is tried before its time.
     pub trouble: Option<Trouble>,
+}
+
+/// A mark of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    pub written: Timestamp,
+    pub confirmed: bool,
 }
 
 /// What became of one message to an agent.

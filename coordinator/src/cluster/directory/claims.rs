@@ -1,6 +1,6 @@
 //! Claims and finalizers in the directory world.
 
-use bpa_common::api::metal3::ConsumerRef;
+use bpa_common::api::metal3::{BareMetalHost, ConsumerRef};
 use bpa_common::api::{DeletionPolicy, ObjectKey, Provisioning};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -61,6 +61,23 @@ impl Core {
         }
         let mark = current.value["spec"]["consumerRef"].clone();
         self.edit(&current.id, &json!({"spec": {"consumerRef": null}}), Some(mark), now)
+    }
+
+    /// The host as its manifest and our marks have it now.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn fresh(
+        &mut self,
+        host: &HostRef,
+        now: Timestamp,
+    ) -> Result<Option<BareMetalHost>, WorldError> {
+        let Some(found) = self.host(host, now)? else { return Ok(None) };
+        let typed = assemble::typed(&found).map_err(|problem| WorldError::Corrupt {
+            what: format!("BareMetalHost {}", host.key),
+            message: problem.message,
+        })?;
+        Ok(Some(typed))
     }
 
     fn host(&mut self, host: &HostRef, now: Timestamp) -> Result<Option<Merged>, WorldError> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bpa_common::api::metal3::ConsumerRef;
+use bpa_common::api::metal3::{BareMetalHost, ConsumerRef};
 use bpa_common::api::{ObjectKey, Provisioning, ProvisioningStatus, SiteStatus};
 use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
@@ -204,6 +204,11 @@ impl World for DirectoryWorld {
             Ok(())
         })
         .await
+    }
+
+    async fn fresh_host(&self, host: &HostRef) -> Result<Option<BareMetalHost>, WorldError> {
+        let host = host.clone();
+        self.blocking(move |inner| inner.core().fresh(&host, Timestamp::now())).await
     }
 
     async fn claim(

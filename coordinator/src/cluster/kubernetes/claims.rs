@@ -29,6 +29,21 @@ pub async fn fresh(writer: &Writer, host: &HostRef) -> Result<Option<Raw>, World
     }
 }
 
+/// As [`crate::cluster::World::fresh_host`].
+pub async fn fresh_host(
+    writer: &Writer,
+    host: &HostRef,
+) -> Result<Option<BareMetalHost>, WorldError> {
+    fresh(writer, host).await?.map(|raw| typed(&raw, &host.key)).transpose()
+}
+
+fn typed(raw: &Raw, key: &ObjectKey) -> Result<BareMetalHost, WorldError> {
+    decode::typed(Kind::Host, raw.clone()).map_err(|problem| WorldError::Corrupt {
+        what: format!("BareMetalHost {key}"),
+        message: problem.message,
+    })
+}
+
 /// As [`crate::cluster::World::claim`].
 pub async fn claim(
     writer: &Writer,
@@ -106,10 +121,7 @@ fn verdict(
     ours: &ConsumerRef,
     key: &ObjectKey,
 ) -> Result<Option<ClaimOutcome>, WorldError> {
-    let host: BareMetalHost = decode::typed(Kind::Host, raw.clone()).map_err(|problem| {
-        WorldError::Corrupt { what: format!("BareMetalHost {key}"), message: problem.message }
-    })?;
-    Ok(match host.spec.consumer_ref {
+    Ok(match typed(raw, key)?.spec.consumer_ref {
         None => None,
         Some(found) if found == *ours => Some(ClaimOutcome::Ours),
         Some(found) => Some(ClaimOutcome::Taken(found)),

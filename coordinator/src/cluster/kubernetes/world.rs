@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bpa_common::api::metal3::ConsumerRef;
+use bpa_common::api::metal3::{BareMetalHost, ConsumerRef};
 use bpa_common::api::{ObjectKey, Provisioning, ProvisioningStatus, SiteStatus};
 use kube::Config;
 use secrecy::SecretString;
@@ -164,6 +164,10 @@ impl World for KubernetesWorld {
 
     async fn set_finalizer(&self, key: &ObjectKey, present: bool) -> Result<(), WorldError> {
         finalizer::set(&self.inner.writer, key, present).await
+    }
+
+    async fn fresh_host(&self, host: &HostRef) -> Result<Option<BareMetalHost>, WorldError> {
+        claims::fresh_host(&self.inner.writer, host).await
     }
 
     async fn claim(

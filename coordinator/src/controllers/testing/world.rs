@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use bpa_common::api::metal3::ConsumerRef;
+use bpa_common::api::metal3::{BareMetalHost, ConsumerRef};
 use bpa_common::api::{ObjectKey, Provisioning, ProvisioningStatus, SiteStatus};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::watch;
@@ -36,6 +36,8 @@ pub struct WorldState {
     /// Hosts of others that we tried to claim or to release although they were seen to be theirs.
     pub foreign_touched: Vec<String>,
     writes: usize,
+    /// What the view still shows of hosts.
+    old_view: Option<Snapshot>,
 }
 
 impl FakeWorld {
@@ -48,6 +50,22 @@ impl FakeWorld {
     /// The state.
     pub fn lock(&self) -> MutexGuard<'_, WorldState> {
         self.state.lock().unwrap()
+    }
+
+    /// Somebody takes a host, and our view does not show it yet.
+    pub fn steal_unseen(&self, name: &str, thief: ConsumerRef) {
+        let mut state = self.lock();
+        let seen = state.snapshot.clone();
+        state.old_view.get_or_insert(seen);
+        let mut hosts = state.snapshot.hosts.iter_mut();
+        let record = hosts.find(|h| h.host.metadata.name == name).map(Arc::make_mut).unwrap();
+        record.host.spec.consumer_ref = Some(thief);
+        bump(record);
+    }
+
+    /// Our view shows again what is so.
+    pub fn show(&self) {
+        self.lock().old_view = None;
     }
 
     /// How often something was written.
@@ -70,7 +88,9 @@ impl FakeWorld {
 
 impl World for FakeWorld {
     async fn snapshot(&self) -> Result<Snapshot, WorldError> {
-        Ok(self.lock().snapshot.clone())
+        let state = self.lock();
+        let hosts = state.old_view.as_ref().unwrap_or(&state.snapshot).hosts.clone();
+        Ok(Snapshot { hosts, ..state.snapshot.clone() })
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
@@ -118,6 +138,19 @@ impl World for FakeWorld {
             })
         };
         self.fuse.pass(write).await
+    }
+
+    async fn fresh_host(&self, host: &HostRef) -> Result<Option<BareMetalHost>, WorldError> {
+        let read = || {
+            let state = self.lock();
+            let found = state
+                .snapshot
+                .hosts
+                .iter()
+                .find(|h| h.host.metadata.key() == host.key && h.host.metadata.uid == host.uid);
+            Ok(found.map(|record| record.host.clone()))
+        };
+        self.fuse.pass(read).await
     }
 
     async fn claim(

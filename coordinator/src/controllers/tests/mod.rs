@@ -7,6 +7,7 @@ mod random;
 mod refusals;
 mod runs;
 mod statements;
+mod two_phases;
 mod waiting;
 
 use super::testing::{Bench, Ends};
