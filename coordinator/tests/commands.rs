@@ -214,3 +214,22 @@ fn a_join_line_needs_an_address_and_is_shown_once() {
         .collect();
     assert_eq!(kept.concat(), "", "the line is kept nowhere");
 }
+
+#[test]
+fn the_definitions_are_printed_as_documents_or_as_one_list() {
+    let place = Place::new();
+    let yaml = place.run(0, &["crds"]);
+    assert_eq!(yaml.matches("kind: CustomResourceDefinition\n").count(), 4);
+    assert_eq!(yaml.matches("---\n").count(), 4);
+    assert_eq!(place.run(0, &["crds", "-o", "yaml"]), yaml);
+    let list: serde_json::Value =
+        serde_json::from_str(&place.run(0, &["crds", "-o", "json"])).unwrap();
+    let names: Vec<&str> = list["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["spec"]["names"]["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["Provisioning", "Site", "Software", "Cluster"]);
+    assert!(fs::read_dir(place.dir.path()).unwrap().next().is_none(), "nothing is written");
+}

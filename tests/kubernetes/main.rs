@@ -5,4 +5,5 @@ mod api;
 mod fixtures;
 mod statements;
 mod stored;
+mod whole_status;
 mod world;
