@@ -1,6 +1,7 @@
 //! The coordinator beside a real Kubernetes API (etcd and kube-apiserver on loopback).
 
 mod absurd;
+mod admission;
 mod api;
 mod fixtures;
 mod statements;
