@@ -194,7 +194,7 @@ async fn of_two_processes_one_is_ready_and_the_other_takes_over() {
     let dir = tempfile::tempdir().unwrap();
     let mut first = Running::start(&plane, &dir.path().join("one"));
     wait_for("the first to be ready", || first.is_ready().then_some(())).await;
-    let second = Running::start(&plane, &dir.path().join("two"));
+    let mut second = Running::start(&plane, &dir.path().join("two"));
     let says = wait_for("the second to wait", || second.ask("/readyz")).await;
     assert!(says.contains("503") && second.ask("/healthz").unwrap().contains("200"), "{says}");
 
@@ -205,4 +205,13 @@ async fn of_two_processes_one_is_ready_and_the_other_takes_over() {
     wait_for("the second to be ready", || second.is_ready().then_some(())).await;
     let secret = kubectl.get("secret", "bpa-coordinator-identity");
     assert_eq!(secret["data"]["epoch"], "Mg==", "the second start of one identity");
+    assert!(secret["data"]["advertise"].is_string(), "for `site add` elsewhere");
+
+    // Told to stop, it gives the lease back: nobody has to wait for it.
+    let pid = rustix::process::Pid::from_child(&second.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let status = wait_for("the second to end", || second.child.try_wait().unwrap()).await;
+    assert_eq!(status.code(), Some(0));
+    let lease = kubectl.get("lease", "bpa-coordinator");
+    assert_eq!(lease["spec"]["holderIdentity"], "");
 }

@@ -106,6 +106,22 @@ async fn a_free_host_is_claimed_and_released_and_nothing_else_of_it_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_fresh_look_is_past_every_view_that_may_lag() {
+    let place = place("fresh").await;
+    let mut host = host_ref(&*place.host().await);
+    for rack in ["b", "c", "d"] {
+        place.kubectl.run(&["label", "bmh", "h1", &format!("rack={rack}"), "--overwrite"]);
+        let fresh = place.world.fresh_host(&host).await.unwrap().unwrap();
+        assert_eq!(fresh.metadata.labels["rack"], rack);
+    }
+    let uid = std::mem::replace(&mut host.uid, "an-older-one".into());
+    assert_eq!(place.world.fresh_host(&host).await.unwrap(), None);
+    host.uid = uid;
+    place.kubectl.run(&["delete", "bmh", "h1"]);
+    assert_eq!(place.world.fresh_host(&host).await.unwrap(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_changed_or_was_made_anew_is_not_claimed() {
     let place = place("claim-changed").await;
     let (edge, record) = (place.edge().await, place.host().await);

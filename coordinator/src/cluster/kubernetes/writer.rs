@@ -138,42 +138,5 @@ fn next_wait(fault: Option<Fault>, attempt: u32, spent: Duration) -> Option<Dura
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_passes_is_tried_again_and_not_for_long() {
-        let later = Some(Fault::Later(None));
-        let ms = Duration::from_millis;
-        assert_eq!(next_wait(later, 1, ms(0)), Some(ms(100)));
-        assert_eq!(next_wait(later, 3, ms(0)), Some(ms(400)));
-        assert_eq!(next_wait(later, TRIES, ms(0)), None);
-        assert_eq!(next_wait(later, 1, ms(4000)), None);
-        let asked = |seconds| Some(Fault::Later(Some(Duration::from_secs(seconds))));
-        assert_eq!(next_wait(asked(2), 1, ms(0)), Some(ms(2000)));
-        assert_eq!(next_wait(asked(20), 1, ms(0)), None, "the caller's back-off is for that");
-        for never in [Fault::Conflict, Fault::Missing, Fault::Forbidden, Fault::Invalid] {
-            assert_eq!(next_wait(Some(never), 1, ms(0)), None, "{never:?}");
-        }
-        assert_eq!(next_wait(None, 1, ms(0)), None);
-    }
-
-    #[test]
-    fn a_missing_object_and_a_missing_right_are_different_errors() {
-        let failed = |code: u16, name: &str| {
-            let status =
-                serde_json::json!({"code": code, "message": "m", "details": {"name": name}});
-            Failed::Api(Box::new(kube::Error::Api(serde_json::from_value(status).unwrap())))
-        };
-        let key = ObjectKey::new("n", "p");
-        let gone = failed(404, "p").into_world("write", Kind::Provisioning, &key);
-        assert!(matches!(gone, WorldError::NotFound { .. }), "{gone}");
-        let denied = failed(403, "p").into_world("write the status of", Kind::Provisioning, &key);
-        assert_eq!(
-            denied.to_string(),
-            "can't write the status of Provisioning n/p: m (403); see deploy/rbac.yaml for what is needed"
-        );
-        let lost = Failed::NotLeader(NotLeader).into_world("write", Kind::Site, &key);
-        assert!(matches!(lost, WorldError::NotLeader));
-    }
-}
+#[path = "writer_tests.rs"]
+mod tests;
