@@ -39,7 +39,11 @@ pub fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let sources = (matches.value_source("objects"), matches.value_source("on"));
-    let default = if matches!(cli.command, Command::Run(_)) { "info" } else { "warn" };
+    // What the client library logs of a server that is away, we say ourselves, once.
+    let default = match &cli.command {
+        Command::Run(_) => "info,kube_client=off",
+        _ => "warn,kube_client=off",
+    };
     let result = bpa_common::telemetry::init(cli.common.log.as_deref(), default)
         .map_err(|error| CliError::Usage(error.to_string()))
         .and_then(|()| choose::check(&cli, sources.0, sources.1))

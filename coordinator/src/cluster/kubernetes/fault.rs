@@ -76,6 +76,8 @@ pub fn words(error: &kube::Error) -> String {
         kube::Error::Api(status) if !status.message.is_empty() => {
             format!("{} ({})", status.message.trim(), status.code)
         }
+        kube::Error::Service(error) => format!("it can't be reached: {}", chain(error.as_ref())),
+        kube::Error::HyperError(error) => format!("it can't be reached: {}", chain(error)),
         other => chain(other),
     }
 }
@@ -161,6 +163,6 @@ mod tests {
         assert_eq!(words(&error), "the object has been modified (409)");
         let inner = std::io::Error::other("connection refused");
         let error = kube::Error::Service(Box::new(inner));
-        assert_eq!(words(&error).matches("connection refused").count(), 1);
+        assert_eq!(words(&error), "it can't be reached: connection refused");
     }
 }

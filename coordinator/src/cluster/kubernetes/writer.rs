@@ -59,6 +59,7 @@ impl Failed {
             Self::Api(error) => {
                 let text = fault::words(&error);
                 match fault::fault(&error) {
+                    Fault::Later(_) => format!("the API server does not take it now: {text}"),
                     Fault::Forbidden => format!("{text}; see deploy/rbac.yaml for what is needed"),
                     Fault::Unserved => {
                         format!("{text}; is its CRD installed? See deploy/README.md")
