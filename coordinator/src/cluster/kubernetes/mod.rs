@@ -9,7 +9,7 @@
 //! - `guard`, `writer`, `fault`: no write without leadership; what an error means (pure)
 //! - `status`, `claims`, `finalizer`, `outputs`: what is written; `event_book` (pure), `events`: told
 //! - `objects`: what a person does through our commands
-//! - `lease` (pure), `leader`: the election; `vault`: our own secrets
+//! - `lease` (pure), `leader`: the election; `vault_entries` (pure), `vault`: our own secrets
 //! - `world`: the face to the rest of the house
 
 mod crd;
@@ -39,15 +39,16 @@ mod status;
 mod status_size;
 mod uses;
 mod vault;
+mod vault_entries;
 mod world;
 mod writer;
 
 pub use crd::{crd_yaml, crds};
-pub use guard::Guard;
+pub use guard::{Guard, NotLeader};
 pub use leader::Election;
 pub use objects::Applied;
-pub use options::KubernetesOptions;
-pub use vault::SecretVault;
+pub use options::{KubernetesOptions, SYSTEM_NAMESPACE};
+pub use vault::{IDENTITY, SecretVault};
 pub use world::KubernetesWorld;
 
 /// The name under which our writes are known to the API server.

@@ -4,12 +4,10 @@
 //! two processes never undo each other's work. The work is done on a thread of its own, so that
 //! whoever asks may do so from anywhere.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::mpsc as reply;
 use std::time::Duration;
 
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::PostParams;
@@ -19,6 +17,7 @@ use zeroize::Zeroizing;
 
 use super::FIELD_MANAGER;
 use super::fault::Fault;
+use super::vault_entries::{Answer, Data, Op, apply};
 use super::world::KubernetesWorld;
 use super::writer::{Failed, Writer};
 use crate::cluster::{Vault, WorldError};
@@ -40,23 +39,6 @@ struct Job {
     op: Op,
     reply: reply::SyncSender<io::Result<Answer>>,
 }
-
-/// What is asked. Holds secrets: not to be printed.
-enum Op {
-    Get(String),
-    List(String),
-    Put(String, Zeroizing<Vec<u8>>),
-    Create(String, Zeroizing<Vec<u8>>),
-    Remove(String),
-}
-
-enum Answer {
-    Value(Option<Zeroizing<Vec<u8>>>),
-    Names(Vec<String>),
-    Done(bool),
-}
-
-type Data = BTreeMap<String, ByteString>;
 
 impl SecretVault {
     /// The vault of this world's system namespace; its writes ask the world's guard.
@@ -188,57 +170,6 @@ fn empty() -> Secret {
     }
 }
 
-/// Carries out one operation on the entries. True when they changed.
-fn apply(op: &Op, data: &mut Data) -> io::Result<(Answer, bool)> {
-    Ok(match op {
-        Op::Get(name) => {
-            let value = data.get(&entry(name)?).map(|value| Zeroizing::new(value.0.clone()));
-            (Answer::Value(value), false)
-        }
-        Op::List(prefix) => {
-            let names = data.keys().map(|key| key.replace(SLASH, "/"));
-            (Answer::Names(names.filter(|name| name.starts_with(prefix)).collect()), false)
-        }
-        Op::Put(name, value) => {
-            let old = data.insert(entry(name)?, ByteString(value.to_vec()));
-            (Answer::Done(true), old.is_none_or(|old| old.0 != **value))
-        }
-        Op::Create(name, value) => {
-            let name = entry(name)?;
-            let is_new = !data.contains_key(&name);
-            if is_new {
-                data.insert(name, ByteString(value.to_vec()));
-            }
-            (Answer::Done(is_new), is_new)
-        }
-        Op::Remove(name) => {
-            let was = data.remove(&entry(name)?).is_some();
-            (Answer::Done(was), was)
-        }
-    })
-}
-
-/// Entries of a Secret can't have `/` in their names.
-const SLASH: &str = "..";
-
-/// The entry of a name: `sites/north/key` is `sites..north..key`.
-fn entry(name: &str) -> io::Result<String> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let part = |part: &str| {
-        let ends = part.starts_with('.') || part.ends_with('.') || part.contains(SLASH);
-        !part.is_empty() && !ends && part.chars().all(allowed)
-    };
-    let entry = name.replace('/', SLASH);
-    if entry.len() <= 253 && name.split('/').all(part) {
-        return Ok(entry);
-    }
-    let message = format!(
-        "`{}` can't name a secret: wanted parts of letters, digits, `-`, `_` and single `.`, joined by `/`, of 253 characters at most",
-        name.escape_debug()
-    );
-    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
-}
-
 impl Vault for SecretVault {
     fn get(&self, name: &str) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
         match self.ask(Op::Get(name.to_owned()))? {
@@ -264,53 +195,6 @@ impl Vault for SecretVault {
         match self.ask(Op::List(prefix.to_owned()))? {
             Answer::Names(names) => Ok(names),
             Answer::Value(_) | Answer::Done(_) => Ok(Vec::new()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn done(op: Op, data: &mut Data) -> (bool, bool) {
-        match apply(&op, data).unwrap() {
-            (Answer::Done(done), changed) => (done, changed),
-            _ => panic!("an answer of another kind"),
-        }
-    }
-
-    fn secret(text: &str) -> Zeroizing<Vec<u8>> {
-        Zeroizing::new(text.as_bytes().to_vec())
-    }
-
-    #[test]
-    fn entries_are_kept_created_once_listed_and_removed() {
-        let mut data = Data::new();
-        let name = || "sites/north/key".to_owned();
-        assert_eq!(done(Op::Create(name(), secret("1")), &mut data), (true, true));
-        assert_eq!(done(Op::Create(name(), secret("2")), &mut data), (false, false));
-        assert_eq!(done(Op::Put(name(), secret("1")), &mut data), (true, false), "the same");
-        assert_eq!(done(Op::Put(name(), secret("3")), &mut data), (true, true));
-        assert_eq!(done(Op::Put("epoch".into(), secret("1")), &mut data), (true, true));
-        let (Answer::Value(Some(value)), false) = apply(&Op::Get(name()), &mut data).unwrap()
-        else {
-            panic!("it is there");
-        };
-        assert_eq!(&**value, b"3");
-        let (Answer::Names(names), false) = apply(&Op::List("sites/".into()), &mut data).unwrap()
-        else {
-            panic!("names are listed");
-        };
-        assert_eq!(names, ["sites/north/key"]);
-        assert_eq!(done(Op::Remove(name()), &mut data), (true, true));
-        assert_eq!(done(Op::Remove(name()), &mut data), (false, false));
-    }
-
-    #[test]
-    fn names_stay_unique_as_entries() {
-        assert_eq!(entry("ca/authority.pem").unwrap(), "ca..authority.pem");
-        for bad in ["", "/a", "a/", "a//b", "a./b", "a/.b", "a..b", "a b", "ä", &"a".repeat(254)] {
-            assert!(entry(bad).is_err(), "{bad}");
         }
     }
 }
