@@ -8,7 +8,7 @@ use super::holding::hold_off;
 use super::index::HostIndex;
 use super::view::{View, host_ref};
 use super::words::{OUR_FINALIZERS, condition, node_state};
-use crate::cluster::HostRecord;
+use crate::cluster::{HostRecord, HostRef};
 use crate::matching::{HostId, consumer_of};
 
 /// The host of a node, exactly.
@@ -77,7 +77,6 @@ pub fn claim(draft: &mut Draft<'_>) -> Result<(), Held> {
     const KIND: &str = condition::HOSTS_CLAIMED;
     let view = draft.view;
     let chosen: Vec<HostId> = draft.status.nodes.iter().map(host_of).collect();
-    release_others(draft, &chosen);
     let mut waiting = Vec::new();
     let mut actions = Vec::new();
     for (index, id) in chosen.iter().enumerate() {
@@ -146,8 +145,13 @@ fn view_is_old(record: &HostRecord, view: &View<'_>) -> bool {
         && claim.is_some_and(|claim| view.now.duration_since(claim.written) < lag)
 }
 
-/// Hosts that carry our mark but have no slot any more go free.
-fn release_others(draft: &mut Draft<'_>, chosen: &[HostId]) {
+/// Hosts that carry our mark but have no slot any more go free, also while nothing fits. Nothing is
+/// released before hosts were chosen once: a status that was lost says nothing about its hosts.
+pub fn release_others(draft: &mut Draft<'_>) {
+    let chosen: Vec<HostId> = draft.status.nodes.iter().map(host_of).collect();
+    if chosen.is_empty() {
+        return;
+    }
     let consumer = draft.view.consumer();
     for host in draft.view.our_hosts() {
         let id = HostId {
@@ -159,6 +163,18 @@ fn release_others(draft: &mut Draft<'_>, chosen: &[HostId]) {
             draft.actions.push(Action::Release { host, consumer: consumer.clone() });
         }
     }
+}
+
+/// Hosts that may carry our mark although our view does not show it (yet): we wrote it, or were
+/// about to. To release them is harmless: only exactly our mark is ever removed.
+pub fn perhaps_ours(view: &View<'_>) -> Vec<HostRef> {
+    let chosen = view.provisioning.status.nodes.iter().map(host_of);
+    let ids: std::collections::BTreeSet<HostId> =
+        chosen.chain(view.memory.claims.keys().cloned()).collect();
+    let unmarked = |id: &HostId| {
+        view.hosts.get(id).filter(|record| record.host.spec.consumer_ref.is_none()).map(host_ref)
+    };
+    ids.iter().filter_map(unmarked).collect()
 }
 
 /// Says whether all hosts of a run are still ours.

@@ -236,11 +236,13 @@ fn release(draft: &mut Draft<'_>) {
     if !missing.is_empty() {
         message.push_str(&format!("; left alone: {}", missing.join("; ")));
     }
-    if ours.is_empty() {
-        draft.actions.push(Action::DropFinalizer);
-    }
-    for host in ours {
+    let none = ours.is_empty();
+    let hosts = if none { claims::perhaps_ours(view) } else { ours };
+    for host in hosts {
         draft.actions.push(Action::Release { host, consumer: view.consumer() });
+    }
+    if none {
+        draft.actions.push(Action::DropFinalizer);
     }
     draft.held(KIND, "Releasing", message);
 }

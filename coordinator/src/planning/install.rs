@@ -29,6 +29,7 @@ pub fn decide(draft: &mut Draft<'_>) {
         Stage::InRun(run, belief) => in_run(draft, run, belief),
         Stage::After(run, state) => standing::after(draft, run, state, accepted.ok()),
     }
+    claims::release_others(draft);
     ready(draft);
     draft.status.phase = phase(draft).to_owned();
 }

@@ -37,7 +37,9 @@ pub type TestController = Controller<FakeWorld, FakeFleet>;
 impl Bench {
     /// Hosts h1 to h4, site `north` with leases for the first three, and these provisionings.
     pub fn new(provisionings: Vec<Provisioning>) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        // In memory where there is such a place: thousands of benches are made.
+        let place = std::path::Path::new("/dev/shm");
+        let dir = tempfile::tempdir_in(place).or_else(|_| tempfile::tempdir()).unwrap();
         let fuse = Arc::new(Fuse::default());
         let snapshot = Snapshot {
             hosts: ["h1", "h2", "h3", "h4"].into_iter().map(|name| Arc::new(host(name))).collect(),
@@ -124,7 +126,8 @@ impl Bench {
         }
     }
 
-    async fn dead(&self) {
+    /// Comes when the process has died at the chosen effect.
+    pub async fn dead(&self) {
         while !self.fuse.is_blown() {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }

@@ -35,9 +35,23 @@ pub struct WorldState {
     pub broken: Option<String>,
     /// Hosts of others that we tried to claim or to release although they were seen to be theirs.
     pub foreign_touched: Vec<String>,
+    /// Hosts that one of ours has marked again after it had lost them for good.
+    pub written_back: Vec<String>,
+    /// Hosts that were known to be lost, by uid, and for whom.
+    lost: std::collections::BTreeSet<(String, String)>,
     writes: usize,
     /// What the view still shows of hosts.
     old_view: Option<Snapshot>,
+}
+
+impl WorldState {
+    /// Whether our view shows the host as somebody else's.
+    fn is_seen_foreign(&self, host: &HostRef, ours: &ConsumerRef) -> bool {
+        let view = self.old_view.as_ref().unwrap_or(&self.snapshot);
+        let found = view.hosts.iter().find(|h| h.host.metadata.uid == host.uid);
+        let holder = found.and_then(|record| record.host.spec.consumer_ref.as_ref());
+        holder.is_some_and(|holder| holder != ours)
+    }
 }
 
 impl FakeWorld {
@@ -61,6 +75,13 @@ impl FakeWorld {
         let record = hosts.find(|h| h.host.metadata.name == name).map(Arc::make_mut).unwrap();
         record.host.spec.consumer_ref = Some(thief);
         bump(record);
+    }
+
+    /// From now on our view shows hosts as they are at this moment.
+    pub fn freeze(&self) {
+        let mut state = self.lock();
+        let seen = state.snapshot.clone();
+        state.old_view.get_or_insert(seen);
     }
 
     /// Our view shows again what is so.
@@ -108,6 +129,9 @@ impl World for FakeWorld {
                 let all = &mut state.snapshot.provisionings;
                 if let Some(object) = all.iter_mut().find(|p| p.metadata.uid == uid) {
                     assert_eq!(object.metadata.key(), *key);
+                    // What the status tells as lost is never ours again.
+                    let lost = status.lost_hosts.iter().map(|l| (l.uid.clone(), uid.to_owned()));
+                    state.lost.extend(lost);
                     Arc::make_mut(object).status = status.clone();
                 }
             })
@@ -162,14 +186,13 @@ impl World for FakeWorld {
         let write = || {
             self.write(|state| {
                 let thief = state.thief.take();
-                let was_free = thief.is_some();
+                let seen = state.is_seen_foreign(host, consumer);
                 let found =
                     state.snapshot.hosts.iter_mut().find(|h| {
                         h.host.metadata.key() == host.key && h.host.metadata.uid == host.uid
                     });
                 let Some(record) = found.map(Arc::make_mut) else { return ClaimOutcome::Changed };
-                let holder = record.host.spec.consumer_ref.as_ref();
-                if holder.is_some_and(|holder| holder != consumer) && !was_free {
+                if seen {
                     state.foreign_touched.push(host.key.to_string());
                 }
                 if let Some(thief) = thief {
@@ -183,6 +206,9 @@ impl World for FakeWorld {
                         ClaimOutcome::Changed
                     }
                     None => {
+                        if state.lost.contains(&(host.uid.clone(), consumer.uid.clone())) {
+                            state.written_back.push(host.key.to_string());
+                        }
                         record.host.spec.consumer_ref = Some(consumer.clone());
                         bump(record);
                         ClaimOutcome::Ours
@@ -196,6 +222,7 @@ impl World for FakeWorld {
     async fn release(&self, host: &HostRef, consumer: &ConsumerRef) -> Result<(), WorldError> {
         let write = || {
             self.write(|state| {
+                let seen = state.is_seen_foreign(host, consumer);
                 let found =
                     state.snapshot.hosts.iter_mut().find(|h| {
                         h.host.metadata.key() == host.key && h.host.metadata.uid == host.uid
@@ -204,7 +231,8 @@ impl World for FakeWorld {
                 if record.host.spec.consumer_ref.as_ref() == Some(consumer) {
                     record.host.spec.consumer_ref = None;
                     bump(record);
-                } else if record.host.spec.consumer_ref.is_some() {
+                }
+                if seen {
                     state.foreign_touched.push(host.key.to_string());
                 }
             })

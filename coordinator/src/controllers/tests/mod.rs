@@ -6,6 +6,7 @@ mod directory;
 mod random;
 mod refusals;
 mod runs;
+mod simulator;
 mod statements;
 mod two_phases;
 mod waiting;
