@@ -62,7 +62,7 @@ fn main() {
     let size = Size::wanted();
     let plane = ControlPlane::start();
     plane.install_definitions();
-    let crowd = Crowd::connect(&plane.kubeconfig(User::Admin));
+    let crowd = Crowd::connect(&plane.kubeconfig(User::Admin), size.hosts);
     let begin = Instant::now();
     crowd.make_hosts(size.hosts);
     println!(

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bpa_common::wire::v1::{
     BundleReport, CancelOrder, CancelReply, Event, EventBody, LeaseEntry, LeaseState, Order,
-    OrderReply, Outcome,
+    OrderReply, Outcome, SecretBytes,
 };
 use bpa_coordinator::cluster::kubernetes::{KubernetesOptions, KubernetesWorld};
 use bpa_coordinator::controllers;
@@ -63,6 +63,12 @@ impl Agents {
         };
         let events = vec![
             event(EventBody::Accepted),
+            event(EventBody::Kubeconfig {
+                pem: SecretBytes(Vec::new()),
+                server: "https://10.0.0.1:6443".into(),
+                days_left: 365,
+                kubernetes_version: "1.35.4".into(),
+            }),
             event(EventBody::Ended { outcome: Outcome::Succeeded }),
         ];
         let (runs, site) = (Arc::clone(&self.runs), site.to_owned());

@@ -33,6 +33,7 @@ pub fn mac(number: usize) -> MacAddress {
 pub struct Crowd {
     runtime: Runtime,
     client: Client,
+    sites: usize,
 }
 
 fn resource(group: &str, kind: &str, plural: &str) -> ApiResource {
@@ -41,7 +42,7 @@ fn resource(group: &str, kind: &str, plural: &str) -> ApiResource {
 
 impl Crowd {
     /// A crowd with these rights.
-    pub fn connect(kubeconfig: &Path) -> Self {
+    pub fn connect(kubeconfig: &Path, hosts: usize) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let runtime = Runtime::new().expect("a runtime");
         let client = runtime.block_on(async {
@@ -49,7 +50,7 @@ impl Crowd {
             let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
             Client::try_from(config.expect("a configuration")).expect("a client")
         });
-        let crowd = Self { runtime, client };
+        let crowd = Self { runtime, client, sites: (hosts / HOSTS_OF_A_SITE).clamp(1, SITES) };
         crowd.runtime.block_on(async {
             let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Namespace"));
             let api: Api<DynamicObject> = Api::all_with(crowd.client.clone(), &resource);
@@ -103,7 +104,7 @@ impl Crowd {
         let api = self.api("bpa.akraino.org", "Provisioning", "provisionings");
         self.runtime.block_on(stream::iter(numbers).for_each_concurrent(AT_ONCE, |n| {
             let api = api.clone();
-            async move { create(&api, provisioning(n)).await }
+            async move { create(&api, provisioning(n, self.sites)).await }
         }));
     }
 
@@ -119,7 +120,7 @@ impl Crowd {
                 match n % 10 {
                     0 => {
                         let name = format!("never-{part}-{n}");
-                        let mut wish = provisioning(provisionings + n);
+                        let mut wish = provisioning(provisionings + n, self.sites);
                         wish["metadata"]["name"] = json!(name);
                         wish["spec"]["masters"] = json!([{"m": {"cpu": 1000}}]);
                         create(&wishes, wish).await;
@@ -204,8 +205,8 @@ fn hardware(n: usize) -> Value {
     })
 }
 
-fn provisioning(n: usize) -> Value {
-    let site = site(n % SITES);
+fn provisioning(n: usize, sites: usize) -> Value {
+    let site = site(n % sites);
     json!({
         "apiVersion": "bpa.akraino.org/v1alpha1", "kind": "Provisioning",
         "metadata": {"name": Crowd::name(n), "namespace": NAMESPACE, "labels": {"cluster": Crowd::name(n)}},
