@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use bpa_common::api::metal3::{BareMetalHost, Cpu, Disk, Hardware};
+use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, Cpu, Disk, Hardware};
 use bpa_common::api::{ObjectMeta, Provisioning};
 use bpa_coordinator::matching::{
-    Catalog, Offer, PlanReport, Slot, Wish, accept, misses, plan_all, solve, waste,
+    Catalog, Claimant, Offer, PlanReport, Slot, Wish, accept, misses, plan_all, solve, waste,
 };
 use serde_json::{Value, json};
 
@@ -90,7 +90,9 @@ struct Instance {
 fn instance(wish: &Provisioning, hosts: &[BareMetalHost], grouped: bool) -> Instance {
     let slots = accept(wish).expect("the bench's own wish is right").slots;
     let catalog = Catalog::new(hosts.iter().map(|host| Offer::read(host, None)).collect());
-    let free = |host: usize| catalog.offers[host].is_free_for(None);
+    let nobody = ConsumerRef::default();
+    let who = Claimant { mark: &nobody, installs: false };
+    let free = |host: usize| catalog.offers[host].is_free_for(who);
     let mut groups: Vec<(&Slot, usize)> = Vec::new();
     for slot in &slots {
         match groups.iter_mut().find(|(first, _)| grouped && first.need == slot.need) {

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use bpa_common::api::{
-    BundleStatus, CheckStatus, ConditionStatus, HistoryEntry, HostResources, LeaseStatus, LostHost,
-    NodeStatus, ObjectKey, PlanBefore, PlanStatus, ProvisioningStatus, RunStatus, SiteStatus,
-    StepStatus,
+    BundleStatus, CheckStatus, ConditionStatus, FailedHost, HistoryEntry, HostResources,
+    LeaseStatus, LostHost, NodeStatus, ObjectKey, PlanBefore, PlanStatus, ProvisioningStatus,
+    RunStatus, SiteStatus, StepStatus,
 };
 use bpa_coordinator::cluster::World;
 use bpa_coordinator::cluster::kubernetes::{KubernetesOptions, KubernetesWorld};
@@ -63,6 +63,7 @@ fn provisioning_status() -> ProvisioningStatus {
         address: Some("2001:db8::10".parse().unwrap()),
         address_source: "lease:kea".into(),
         state: "Installed".into(),
+        os_failures: 2,
         message: "well".into(),
     };
     let history = HistoryEntry {
@@ -90,6 +91,13 @@ fn provisioning_status() -> ProvisioningStatus {
         kubernetes_version: Some("1.35.4".into()),
         handled_retry: "1".into(),
         lost_hosts: vec![LostHost { namespace: "n".into(), name: "h".into(), uid: "u".into() }],
+        failed_hosts: vec![FailedHost {
+            namespace: "n".into(),
+            name: "h".into(),
+            uid: "u".into(),
+            generation: 3,
+            message: "no power".into(),
+        }],
         history: vec![history],
         ..ProvisioningStatus::default()
     };

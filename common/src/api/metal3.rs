@@ -24,7 +24,8 @@ pub type BareMetalHost = Object<BareMetalHostKind, BareMetalHostSpec, BareMetalH
 /// A `HardwareData` object of the same name and namespace as its host.
 pub type HardwareData = Object<HardwareDataKind, HardwareDataSpec, serde_json::Value>;
 
-/// The part of `spec` that we read. We write nothing but `consumerRef`.
+/// The part of `spec` that we read. We write `consumerRef`, and on hosts that Metal3 installs for us
+/// `image`, `userData`, `networkData` and `online`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BareMetalHostSpec {
@@ -40,6 +41,19 @@ pub struct BareMetalHostSpec {
     pub externally_provisioned: bool,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub architecture: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_data: Option<SecretReference>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_data: Option<SecretReference>,
+}
+
+/// `spec.userData`, `spec.networkData`: a Secret by name (core `SecretReference`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SecretReference {
+    pub name: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
 }
 
 /// `spec.image`, as far as it says which installation is on the disk.
@@ -70,6 +84,10 @@ pub struct BareMetalHostStatus {
     pub operational_status: String,
     pub error_type: String,
     pub error_message: String,
+    /// Tries that failed in a row; Metal3 waits longer after each.
+    pub error_count: i64,
+    /// Installs of the current image that failed in a row (from Metal3 0.14 on).
+    pub provisioning_fail_count: i64,
     pub powered_on: bool,
     pub provisioning: ProvisioningState,
     /// Deprecated place of the hardware; HardwareData comes first.

@@ -8,6 +8,7 @@ mod condition;
 mod meta;
 pub mod metal3;
 mod object;
+mod os_mark;
 mod provisioning;
 mod provisioning_status;
 mod quantity;
@@ -19,14 +20,15 @@ pub use cluster::{Cluster, ClusterSpec, ClusterStatus, ProvisioningPart, Softwar
 pub use condition::{Condition, ConditionStatus, Conditions};
 pub use meta::{ObjectKey, ObjectMeta, OwnerReference};
 pub use object::{Object, Resource};
+pub use os_mark::{OS_MARK, OsMark};
 pub use provisioning::{
     Approval, DeletionPolicy, Endpoint, FailureDomains, KubeconfigPlace, KubernetesSpec,
     LabelSelector, MacList, NodeNeed, NodeTable, OsSpec, Provisioning, ProvisioningSpec,
     SelectorOperator, SelectorRequirement, Spread,
 };
 pub use provisioning_status::{
-    CheckStatus, HistoryEntry, LostHost, NodeStatus, PlanBefore, PlanStatus, ProvisioningStatus,
-    RunStatus, StepStatus,
+    CheckStatus, FailedHost, HistoryEntry, LostHost, NodeStatus, PlanBefore, PlanStatus,
+    ProvisioningStatus, RunStatus, StepStatus,
 };
 pub use quantity::{ParseQuantityError, Quantity};
 pub use site::{BundleStatus, HostResources, LeaseStatus, Site, SiteSpec, SiteStatus};

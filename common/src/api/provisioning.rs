@@ -262,6 +262,13 @@ pub struct OsSpec {
     pub network_data_secret: Option<String>,
 }
 
+impl OsSpec {
+    /// URL of the image; empty when none is given.
+    pub fn image_url(&self) -> &str {
+        self.image["url"].as_str().unwrap_or_default().trim()
+    }
+}
+
 /// Whether a plan waits for a person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Approval {

@@ -46,6 +46,10 @@ pub struct ProvisioningStatus {
     /// Hosts that were ours and are not any more; never taken back by ourselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lost_hosts: Vec<LostHost>,
+    /// Hosts that Metal3 could not install; not chosen again before the spec changes or a retry is
+    /// asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed_hosts: Vec<FailedHost>,
     /// The last ten runs, newest first.
     pub history: Vec<HistoryEntry>,
 }
@@ -85,6 +89,22 @@ pub struct LostHost {
     pub uid: String,
 }
 
+/// A host on which Metal3 failed to install the operating system, again and again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FailedHost {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// The generation of the spec for which it failed.
+    pub generation: u64,
+    /// The last error that Metal3 gave.
+    pub message: String,
+}
+
 /// One node of the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -109,12 +129,19 @@ pub struct NodeStatus {
     /// `spec`, `lease:<source>` or `hardware`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub address_source: String,
-    /// `Selected`, `Claimed`, `Lost`, `WaitingForLease`, `Resolved`, `Connecting`, `AccessReady`, `Verified`, `Checked`,
+    /// `Selected`, `Claimed`, `Lost`, `Provisioning`, `ProvisioningFailed`, `WaitingForLease`, `Resolved`, `Connecting`, `AccessReady`, `Verified`, `Checked`,
     /// `Installing`, `Installed`, `Failed`.
     pub state: String,
+    /// How often Metal3 has failed to install the operating system on its host.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub os_failures: u32,
     /// What it waits for, or what went wrong.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// The run that is in progress, or the last one.

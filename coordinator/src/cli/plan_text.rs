@@ -48,6 +48,7 @@ fn provisioning(out: &mut String, plan: &ProvisioningPlan) {
             ]
         });
         table(out, &["NODE", "ROLES", "HOST", "MAC", "ADDRESS"], rows.collect());
+        installs(out, plan);
     }
     plan.problems.iter().for_each(|problem| line(out, &format!("  - {problem}")));
     if let Some(explanation) = plan.explanation.as_ref().filter(|_| plan.accepted) {
@@ -55,6 +56,15 @@ fn provisioning(out: &mut String, plan: &ProvisioningPlan) {
     }
     if !plan.fits {
         not_eligible(out, plan);
+    }
+}
+
+/// What is wiped and installed, if anything.
+fn installs(out: &mut String, plan: &ProvisioningPlan) {
+    let installed = plan.assignments.iter().filter(|a| a.os.is_some());
+    let nodes: Vec<&str> = installed.clone().map(|a| a.slot.as_str()).collect();
+    if let Some(image) = installed.filter_map(|a| a.os.as_deref()).next() {
+        line(out, &format!("  Metal3 installs {image} on the hosts of: {}", nodes.join(", ")));
     }
 }
 

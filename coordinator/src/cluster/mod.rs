@@ -8,6 +8,7 @@ pub mod directory;
 pub mod files;
 pub mod kind;
 pub mod kubernetes;
+pub mod os_patch;
 mod port;
 mod vault;
 

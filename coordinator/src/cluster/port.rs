@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, HardwareData};
 use bpa_common::api::{
-    Cluster, ObjectKey, Provisioning, ProvisioningStatus, Site, SiteStatus, Software,
+    Cluster, ObjectKey, OsSpec, Provisioning, ProvisioningStatus, Site, SiteStatus, Software,
 };
 use secrecy::SecretString;
 use tokio::sync::watch;
@@ -45,6 +45,8 @@ pub struct Snapshot {
     pub clusters: Vec<Cluster>,
     /// Who else points at a host.
     pub uses: Vec<HostUse>,
+    /// Whether there is somebody (Metal3) who installs what `spec.image` of a host says.
+    pub installs_os: bool,
     /// Objects that could not be read; each affects only itself.
     pub problems: Vec<ObjectProblem>,
 }
@@ -107,6 +109,10 @@ pub enum WorldError {
     Connect { server: String, message: String },
     #[error("can't change {object}: {problem}")]
     Conflict { object: String, problem: String },
+    #[error(
+        "nobody installs an operating system here: a directory of manifests has no Metal3; install Linux on host {0}, then set its status.provisioning.state to `provisioned`"
+    )]
+    NoInstaller(ObjectKey),
     #[error("not all objects are known yet: {what}")]
     NotReady { what: String },
     #[error("can't {action} {object}: {problem}")]
@@ -162,7 +168,31 @@ pub trait World: Send + Sync + 'static {
         consumer: &ConsumerRef,
     ) -> impl Future<Output = Result<ClaimOutcome, WorldError>> + Send;
 
-    /// Clears `consumerRef` if it is exactly `consumer`; nothing else is touched.
+    /// Has Metal3 install an operating system on a host that is ours: writes image, data and power,
+    /// with a note of it ([`bpa_common::api::OS_MARK`]), only over the very version that was read.
+    fn write_os(
+        &self,
+        host: &BareMetalHost,
+        consumer: &ConsumerRef,
+        os: &OsSpec,
+    ) -> impl Future<Output = Result<ClaimOutcome, WorldError>> + Send {
+        let _ = (consumer, os);
+        std::future::ready(Err(WorldError::NoInstaller(host.metadata.key())))
+    }
+
+    /// Takes back what [`World::write_os`] wrote, as far as it is still there, only over the very
+    /// version that was read. Metal3 wipes the host then; our mark stays until that is done.
+    fn clear_os(
+        &self,
+        host: &BareMetalHost,
+        consumer: &ConsumerRef,
+    ) -> impl Future<Output = Result<ClaimOutcome, WorldError>> + Send {
+        let _ = consumer;
+        std::future::ready(Err(WorldError::NoInstaller(host.metadata.key())))
+    }
+
+    /// Clears `consumerRef` if it is exactly `consumer`, and with it our note of an install; nothing
+    /// else is touched.
     fn release(
         &self,
         host: &HostRef,

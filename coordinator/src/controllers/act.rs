@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use bpa_common::api::metal3::ConsumerRef;
-use bpa_common::api::{ObjectKey, Provisioning};
+use bpa_common::api::metal3::{BareMetalHost, ConsumerRef};
+use bpa_common::api::{ObjectKey, OsSpec, Provisioning};
 use bpa_common::wire::v1::{CancelOrder, CancelReply, ObjectId, Order, OrderReply, RunId};
 
 use crate::cluster::{ClaimOutcome, HostRef, World};
 use crate::matching::{HostId, consumer_of};
-use crate::planning::{Action, Answer, Holding, holding, node_addresses};
+use crate::planning::{Action, Answer, Holding, Install, holding, judge, node_addresses};
 use crate::runs::RunStore;
 use crate::sites::Fleet;
 
@@ -109,6 +109,10 @@ impl<W: World, F: Fleet> Parts<W, F> {
                 claim_outcome(&host, resource_version, claimed)
             }
             Action::Confirm { host, consumer } => self.confirm(&host, &consumer).await,
+            Action::InstallOs { host, consumer, os } => {
+                self.install_os(&host, &consumer, &os).await
+            }
+            Action::ClearOs { host, consumer } => self.clear_os(&host, &consumer).await,
             Action::Release { host, consumer } => {
                 let action = format!("release host {}", host.key);
                 trouble(&action, self.world.release(&host, &consumer).await)
@@ -166,17 +170,50 @@ impl<W: World, F: Fleet> Parts<W, F> {
 
     /// A live look at a host that should be ours.
     async fn confirm(&self, host: &HostRef, consumer: &ConsumerRef) -> Outcome {
+        match self.look(host, consumer).await {
+            Ok(_) => Outcome::Confirmed { host: host_id(host) },
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// A live look; what it shows when the host is not ours is the outcome.
+    async fn look(&self, host: &HostRef, consumer: &ConsumerRef) -> Result<BareMetalHost, Outcome> {
         let found = match self.world.fresh_host(host).await {
             Ok(found) => found,
-            Err(error) => return problem(&format!("look at host {}", host.key), error),
+            Err(error) => return Err(problem(&format!("look at host {}", host.key), error)),
         };
-        match holding(found.as_ref(), consumer) {
-            Holding::Ours => Outcome::Confirmed { host: host_id(host) },
-            Holding::Lost(words) => Outcome::Refused {
+        match (holding(found.as_ref(), consumer), found) {
+            (Holding::Ours, Some(found)) => Ok(found),
+            (Holding::Lost(words), found) => Err(Outcome::Refused {
                 host: host_id(host),
                 version: found.map(|found| found.metadata.resource_version).unwrap_or_default(),
                 by: format!("someone else: it {words}"),
-            },
+            }),
+            (Holding::Ours, None) => {
+                Err(problem(&format!("look at host {}", host.key), "it is gone"))
+            }
+        }
+    }
+
+    /// Writes the image after one more look: what follows wipes the host's disk.
+    async fn install_os(&self, host: &HostRef, consumer: &ConsumerRef, os: &OsSpec) -> Outcome {
+        let action = format!("have the operating system installed on host {}", host.key);
+        let found = match self.look(host, consumer).await {
+            Ok(found) => found,
+            Err(outcome) => return outcome,
+        };
+        if judge(&found, &consumer.uid, Some(os)) != Install::Write {
+            // Our view lags behind: it is written already, or it can't be.
+            return Outcome::Fine;
+        }
+        written(&action, host, self.world.write_os(&found, consumer, os).await)
+    }
+
+    async fn clear_os(&self, host: &HostRef, consumer: &ConsumerRef) -> Outcome {
+        let action = format!("have host {} wiped", host.key);
+        match self.look(host, consumer).await {
+            Ok(found) => written(&action, host, self.world.clear_os(&found, consumer).await),
+            Err(outcome) => outcome,
         }
     }
 
@@ -199,12 +236,32 @@ fn name(action: &Action) -> &'static str {
         Action::DropFinalizer => "DropFinalizer",
         Action::Claim { .. } => "Claim",
         Action::Confirm { .. } => "Confirm",
+        Action::InstallOs { .. } => "InstallOs",
+        Action::ClearOs { .. } => "ClearOs",
         Action::Release { .. } => "Release",
         Action::SendOrder { .. } => "SendOrder",
         Action::Cancel { .. } => "Cancel",
         Action::SaveKubeconfig { .. } => "SaveKubeconfig",
         Action::SaveAddresses { .. } => "SaveAddresses",
         Action::ForgetKubeconfig { .. } => "ForgetKubeconfig",
+    }
+}
+
+/// What became of a write to a host that is ours.
+fn written<E: std::fmt::Display>(
+    action: &str,
+    host: &HostRef,
+    result: Result<ClaimOutcome, E>,
+) -> Outcome {
+    match result {
+        Ok(ClaimOutcome::Ours) => Outcome::Fine,
+        Ok(ClaimOutcome::Taken(by)) => Outcome::Refused {
+            host: host_id(host),
+            version: String::new(),
+            by: format!("{} {}/{}", by.kind, by.namespace, by.name),
+        },
+        Ok(ClaimOutcome::Changed) => problem(action, "it has changed in the meantime"),
+        Err(error) => problem(action, error),
     }
 }
 

@@ -76,6 +76,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
                 epoch: self.parts.epoch,
                 provisionings: &snapshot.provisionings,
                 hosts: &self.hosts,
+                installs_os: snapshot.installs_os,
                 sites: &snapshot.sites,
                 fleet: &fleet,
                 runs: &runs,

@@ -7,6 +7,7 @@ use super::Slot;
 
 mod names;
 mod nodes;
+mod os;
 
 use names::shown;
 pub use names::{check_cluster_name, check_node_name, check_plugin, check_version};
@@ -71,6 +72,7 @@ pub fn accept(provisioning: &Provisioning) -> Result<Accepted, Rejection> {
     let version = spec.kubernetes.version.as_ref().map(|v| v.trim_start_matches('v').to_owned());
     problems.extend(version.as_deref().and_then(|v| check_version(v).err()));
     problems.extend(spec.plugins.iter().filter_map(|p| check_plugin(p).err()));
+    problems.extend(spec.os.iter().flat_map(os::problems));
     if !problems.is_empty() {
         return Err(Rejection { problems: most(problems) });
     }

@@ -2,7 +2,7 @@
 //!
 //! The list is what keeps us from ever taking a host that Metal3, Cluster API or a person uses.
 
-use bpa_common::api::metal3::BareMetalHost;
+use bpa_common::api::metal3::{BareMetalHost, Image};
 
 /// A named reason against a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,6 +22,10 @@ pub enum IneligibleReason {
     BeingProvisionedByOthers,
     NotProvisioned,
     Offline,
+    /// Another Provisioning has it in its plan, or someone was faster.
+    Assigned,
+    /// Metal3 failed to install it for this Provisioning.
+    InstallFailed,
 }
 
 impl IneligibleReason {
@@ -29,6 +33,16 @@ impl IneligibleReason {
     pub fn id(self) -> String {
         format!("{self:?}")
     }
+}
+
+/// True when the host is empty and nobody is installing it: Metal3 would, if it were given an image.
+pub fn is_installable(host: &BareMetalHost) -> bool {
+    let spec = &host.spec;
+    let state = host.status.provisioning.state.as_str();
+    matches!(state, "available" | "ready")
+        && spec.image.is_none()
+        && spec.custom_deploy.is_none()
+        && !spec.externally_provisioned
 }
 
 /// A reason with its words.
@@ -122,6 +136,14 @@ fn by_annotation(host: &BareMetalHost, found: &mut Vec<Ineligible>) {
     }
 }
 
+/// Metal3 follows `spec.image`; its status shows the old state for a while.
+fn is_about_to_go(host: &BareMetalHost) -> bool {
+    let url = |image: Option<&Image>| image.map(|image| image.url.trim().to_owned());
+    let on_disk = url(host.status.provisioning.image.as_ref()).filter(|url| !url.is_empty());
+    let externally = host.status.provisioning.state == "externally provisioned";
+    !externally && on_disk.is_some() && on_disk != url(host.spec.image.as_ref())
+}
+
 fn by_state(host: &BareMetalHost, found: &mut Vec<Ineligible>) {
     use IneligibleReason as R;
     let status = &host.status;
@@ -142,6 +164,13 @@ fn by_state(host: &BareMetalHost, found: &mut Vec<Ineligible>) {
     }
     match status.provisioning.state.as_str() {
         "provisioned" | "externally provisioned" => {
+            if is_about_to_go(host) {
+                say(
+                    found,
+                    R::BeingProvisionedByOthers,
+                    "is about to be wiped or installed anew by someone (spec.image is not what is on its disk)",
+                );
+            }
             if !host.spec.online {
                 say(found, R::Offline, "is provisioned but switched off (spec.online is false)");
             }
@@ -151,6 +180,15 @@ fn by_state(host: &BareMetalHost, found: &mut Vec<Ineligible>) {
                 found,
                 R::BeingProvisionedByOthers,
                 "is being provisioned by someone (an image is set)",
+            );
+        }
+        state if is_installable(host) => {
+            say(
+                found,
+                R::NotProvisioned,
+                format!(
+                    "is in state `{state}`, wanted `provisioned` or `externally provisioned`: install Linux on it, or let Metal3 do that by spec.os"
+                ),
             );
         }
         state => {
@@ -172,8 +210,8 @@ mod tests {
     use bpa_common::api::metal3::ConsumerRef;
 
     use super::*;
-    use crate::matching::Offer;
     use crate::matching::testing::host;
+    use crate::matching::{Claimant, Offer};
 
     fn reasons(change: impl FnOnce(&mut BareMetalHost)) -> Vec<IneligibleReason> {
         let mut bmh = host("h1", 1);
@@ -245,6 +283,19 @@ mod tests {
                 "{state}"
             );
         }
+        let image = |url: &str| Some(Image { url: url.into(), checksum: None });
+        assert_eq!(
+            reasons(|h| h.status.provisioning.image = image("a")),
+            [R::BeingProvisionedByOthers],
+            "someone has cleared the image: it will be wiped"
+        );
+        assert_eq!(
+            reasons(|h| {
+                h.status.provisioning.image = image("a");
+                h.spec.image = image("a");
+            }),
+            []
+        );
         assert_eq!(
             reasons(|h| {
                 h.status.provisioning.state = "available".into();
@@ -265,10 +316,49 @@ mod tests {
         let mut bmh = host("h1", 1);
         bmh.spec.consumer_ref = Some(ours.clone());
         let offer = Offer::read(&bmh, None);
-        assert_eq!(offer.refusals(Some(&ours)).count(), 0);
-        assert!(offer.is_free_for(Some(&ours)) && !offer.is_free_for(None));
-        let other = ConsumerRef { uid: "2".into(), ..ours };
-        let found: Vec<_> = offer.refusals(Some(&other)).collect();
+        fn by(mark: &ConsumerRef) -> Claimant<'_> {
+            Claimant { mark, installs: false }
+        }
+        assert_eq!(offer.refusals(by(&ours)).count(), 0);
+        let nobody = ConsumerRef::default();
+        assert!(offer.is_free_for(by(&ours)) && !offer.is_free_for(by(&nobody)));
+        let other = ConsumerRef { uid: "2".into(), ..ours.clone() };
+        let found: Vec<_> = offer.refusals(by(&other)).collect();
         assert_eq!(found[0].reason, IneligibleReason::Claimed);
+    }
+
+    /// An empty host is for those only who have an operating system installed; while that is done
+    /// for one, its state and errors speak against it for all others.
+    #[test]
+    fn an_empty_host_is_free_for_who_has_it_installed() {
+        let ours =
+            ConsumerRef { kind: "Provisioning".into(), uid: "1".into(), ..Default::default() };
+        let (with, without) =
+            (Claimant { mark: &ours, installs: true }, Claimant { mark: &ours, installs: false });
+        let free = |bmh: &BareMetalHost, who| Offer::read(bmh, None).is_free_for(who);
+        let mut bmh = host("h1", 1);
+        bmh.spec.online = false;
+        for state in ["available", "ready"] {
+            bmh.status.provisioning.state = state.into();
+            assert!(free(&bmh, with) && !free(&bmh, without), "{state}");
+        }
+        let image = |h: &mut BareMetalHost| h.spec.image = Some(Default::default());
+        let deploy = |h: &mut BareMetalHost| h.spec.custom_deploy = Some(Default::default());
+        let flag = |h: &mut BareMetalHost| h.spec.externally_provisioned = true;
+        let error = |h: &mut BareMetalHost| h.status.error_message = "no power".into();
+        let preparing = |h: &mut BareMetalHost| h.status.provisioning.state = "preparing".into();
+        for change in [image, deploy, flag, error, preparing] {
+            let mut other = bmh.clone();
+            change(&mut other);
+            assert!(!free(&other, with), "someone else's work, or not ready");
+            other.metadata.annotations.insert(
+                bpa_common::api::OS_MARK.into(),
+                r#"{"provisioning":"1","image":"u","online":true}"#.into(),
+            );
+            assert!(!free(&other, with), "the note alone does not make it ours");
+            other.spec.consumer_ref = Some(ours.clone());
+            assert!(free(&other, with) || other.metadata.annotations.is_empty());
+            assert!(!free(&other, without), "spec.os was taken away");
+        }
     }
 }

@@ -26,13 +26,13 @@ mod solve;
 pub use accept::{Accepted, Rejection, accept, check_node_name};
 pub use catalog::Catalog;
 pub use cost::waste;
-pub use eligibility::{Ineligible, IneligibleReason};
+pub use eligibility::{Ineligible, IneligibleReason, is_installable};
 pub use explain::{Competition, Explanation, NearMiss};
-pub use offer::{HostId, Offer};
+pub use offer::{Claimant, HostId, Offer};
 pub use report::{
-    AssignmentReport, HostReport, IneligibleGroup, IneligibleReport, OwnerOf, PLAN_SCHEMA,
-    PlanReport, Planned, ProvisioningPlan, Remedy, Unreadable, consumer_of, in_groups, lease_mac,
-    plan_all, plan_hash, plan_one,
+    AssignmentReport, BarOf, HostReport, IneligibleGroup, IneligibleReport, PLAN_SCHEMA,
+    PlanReport, Planned, Pool, ProvisioningPlan, Remedy, Unreadable, assigned_to, consumer_of,
+    in_groups, lease_mac, plan_all, plan_hash, plan_one,
 };
 pub use requirement::{Miss, misses};
 pub use slot::{Need, Slot};

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use bpa_common::api::OsMark;
 use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, Hardware, HardwareData};
 use bpa_common::net::MacAddress;
 
-use super::eligibility::{Ineligible, IneligibleReason, refusals};
+use super::eligibility::{Ineligible, IneligibleReason, is_installable, refusals};
 
 /// A host, exactly: one recreated under the same name is another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,6 +44,19 @@ pub struct Offer {
     pub consumer: Option<ConsumerRef>,
     /// Why this host can't be taken by others than who has it; empty = it can.
     pub ineligible: Vec<Ineligible>,
+    /// It has no operating system, and Metal3 would install one.
+    pub installable: bool,
+    /// Uid of the Provisioning for which its operating system is or was installed by us.
+    pub installed_for: Option<String>,
+}
+
+/// Who wants a host.
+#[derive(Clone, Copy, Debug)]
+pub struct Claimant<'a> {
+    /// The mark that it puts on its hosts.
+    pub mark: &'a ConsumerRef,
+    /// It may have Metal3 install hosts that have no operating system.
+    pub installs: bool,
 }
 
 impl Offer {
@@ -81,18 +95,38 @@ impl Offer {
             installation: installation(host),
             consumer: host.spec.consumer_ref.clone(),
             ineligible: refusals(host),
+            installable: is_installable(host),
+            installed_for: OsMark::of(&host.metadata.annotations).map(|mark| mark.provisioning),
         }
     }
 
-    /// What speaks against this host for the owner of a mark: having it himself does not.
-    pub fn refusals(&self, ours: Option<&ConsumerRef>) -> impl Iterator<Item = &Ineligible> {
-        let own = ours.is_some() && self.consumer.as_ref() == ours;
-        self.ineligible.iter().filter(move |i| !own || i.reason != IneligibleReason::Claimed)
+    /// What speaks against this host for a claimant. Having it does not; while it is being installed
+    /// for that very claimant, its state does not either.
+    pub fn refusals(&self, who: Claimant<'_>) -> impl Iterator<Item = &Ineligible> {
+        use IneligibleReason as R;
+        let own = self.consumer.as_ref() == Some(who.mark);
+        let installing = own && who.installs && self.is_installed_for(who);
+        let installable = who.installs && self.installable;
+        self.ineligible.iter().filter(move |refusal| match refusal.reason {
+            R::Claimed => !own,
+            R::NotProvisioned => !installing && !installable,
+            R::BeingProvisionedByOthers | R::InError | R::NotOk | R::Offline => !installing,
+            _ => true,
+        })
     }
 
-    /// True when the owner of this mark can take the host, or has it.
-    pub fn is_free_for(&self, ours: Option<&ConsumerRef>) -> bool {
-        self.refusals(ours).next().is_none()
+    /// True when this claimant can take the host, or has it.
+    pub fn is_free_for(&self, who: Claimant<'_>) -> bool {
+        self.refusals(who).next().is_none()
+    }
+
+    /// True when Metal3 installs, has installed or would install this host for the claimant.
+    pub fn is_installed_by(&self, who: Claimant<'_>) -> bool {
+        who.installs && (self.installable || self.is_installed_for(who))
+    }
+
+    fn is_installed_for(&self, who: Claimant<'_>) -> bool {
+        self.installed_for.as_ref() == Some(&who.mark.uid)
     }
 }
 

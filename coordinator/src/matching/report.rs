@@ -8,16 +8,17 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, HardwareData};
-use bpa_common::api::{API_VERSION, Provisioning};
+use bpa_common::api::{API_VERSION, OsSpec, Provisioning};
 use bpa_common::net::MacAddress;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::accept::{Accepted, accept};
+use super::eligibility::{Ineligible, IneligibleReason};
 use super::explain::{Explanation, explain};
 use super::remedy::remedies;
 use super::solve::{Wish, solve};
-use super::{Catalog, HostId, Offer, Slot};
+use super::{Catalog, Claimant, HostId, Offer, Slot};
 
 /// The version of the JSON.
 pub const PLAN_SCHEMA: u32 = 1;
@@ -72,6 +73,8 @@ pub struct AssignmentReport {
     pub mac: Option<MacAddress>,
     /// From the spec; leases are known only to a running coordinator.
     pub address: Option<IpAddr>,
+    /// URL of the image that Metal3 installs on the host; none: its system is used as it is.
+    pub os: Option<String>,
 }
 
 /// A host by its full name.
@@ -125,11 +128,27 @@ pub fn consumer_of(provisioning: &Provisioning) -> ConsumerRef {
     }
 }
 
-/// Who has a host, in words that follow "is assigned to"; none when nobody has it.
-pub type OwnerOf<'a> = &'a dyn Fn(&HostId) -> Option<String>;
+/// What speaks against a host besides what it says itself: who has it, or how it failed.
+pub type BarOf<'a> = &'a dyn Fn(&HostId) -> Option<Ineligible>;
+
+/// That somebody has a host already.
+pub fn assigned_to(owner: &str) -> Ineligible {
+    let message = format!("is assigned to {owner}");
+    Ineligible { reason: IneligibleReason::Assigned, message }
+}
+
+/// The hosts to plan with.
+#[derive(Clone, Copy)]
+pub struct Pool<'a> {
+    pub catalog: &'a Catalog,
+    /// There is somebody (Metal3) who installs operating systems.
+    pub installs_os: bool,
+    pub bar: BarOf<'a>,
+}
 
 /// Plans one provisioning on these hosts.
-pub fn plan_one(provisioning: &Provisioning, catalog: &Catalog, owner: OwnerOf<'_>) -> Planned {
+pub fn plan_one(provisioning: &Provisioning, pool: Pool<'_>) -> Planned {
+    let catalog = pool.catalog;
     let metadata = &provisioning.metadata;
     let mut report = ProvisioningPlan {
         namespace: metadata.namespace.clone(),
@@ -147,19 +166,20 @@ pub fn plan_one(provisioning: &Provisioning, catalog: &Catalog, owner: OwnerOf<'
     };
     report.accepted = true;
     report.warnings = accepted.warnings.clone();
-    let ours = consumer_of(provisioning);
-    let owners: BTreeMap<usize, String> = (catalog.offers.iter().enumerate())
-        .filter_map(|(host, offer)| Some((host, owner(&offer.id)?)))
+    let os = provisioning.spec.os.as_ref().filter(|_| pool.installs_os);
+    let who = Claimant { mark: &consumer_of(provisioning), installs: os.is_some() };
+    let bars: BTreeMap<usize, Ineligible> = (catalog.offers.iter().enumerate())
+        .filter_map(|(host, offer)| Some((host, (pool.bar)(&offer.id)?)))
         .collect();
     let free: Vec<bool> = (catalog.offers.iter().enumerate())
-        .map(|(host, offer)| !owners.contains_key(&host) && offer.is_free_for(Some(&ours)))
+        .map(|(host, offer)| !bars.contains_key(&host) && offer.is_free_for(who))
         .collect();
     let free = |host: usize| free[host];
     let current = standing(provisioning, &accepted.slots, catalog);
     let domains = provisioning.spec.failure_domains.as_ref();
     let wish = Wish { slots: &accepted.slots, current: &current, domains };
     let solution = solve(&wish, catalog, free);
-    report.ineligible = ineligible(catalog, &owners, &ours);
+    report.ineligible = ineligible(catalog, &bars, who);
     if solution.bottlenecks.is_empty() {
         let chosen: Vec<(Slot, Arc<Offer>)> = (accepted.slots.iter().enumerate())
             .filter_map(|(i, slot)| {
@@ -168,7 +188,7 @@ pub fn plan_one(provisioning: &Provisioning, catalog: &Catalog, owner: OwnerOf<'
             })
             .collect();
         report.fits = true;
-        report.assignments = chosen.iter().map(assignment).collect();
+        report.assignments = chosen.iter().map(|one| assignment(one, who, os)).collect();
         report.hash = plan_hash(&report.assignments);
         let hosts = chosen;
         return Planned { report, accepted: Some(accepted), hosts, reserved: Vec::new() };
@@ -201,7 +221,9 @@ pub fn plan_all<P: Borrow<Provisioning>>(
     let mut taken: BTreeMap<HostId, String> = BTreeMap::new();
     let mut plans = Vec::new();
     for provisioning in order {
-        let planned = plan_one(provisioning, &catalog, &|host| taken.get(host).cloned());
+        let bar = |host: &HostId| taken.get(host).map(|owner| assigned_to(owner));
+        let pool = Pool { catalog: &catalog, installs_os: true, bar: &bar };
+        let planned = plan_one(provisioning, pool);
         let owner = format!("Provisioning {}", provisioning.metadata.key());
         let chosen = planned.hosts.into_iter().map(|(_, offer)| offer.id.clone());
         taken.extend(chosen.chain(planned.reserved).map(|host| (host, owner.clone())));
@@ -223,11 +245,20 @@ pub fn plan_hash(assignments: &[AssignmentReport]) -> String {
             hasher.update(part.as_bytes());
             hasher.update([0]);
         }
+        // To wipe a host is more than to use it: that needs an approval of its own.
+        for part in a.os.iter().flat_map(|image| ["os", image]) {
+            hasher.update(part.as_bytes());
+            hasher.update([0]);
+        }
     }
     hasher.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn assignment((slot, offer): &(Slot, Arc<Offer>)) -> AssignmentReport {
+fn assignment(
+    (slot, offer): &(Slot, Arc<Offer>),
+    who: Claimant<'_>,
+    os: Option<&OsSpec>,
+) -> AssignmentReport {
     let HostId { namespace, name, uid } = offer.id.clone();
     AssignmentReport {
         slot: slot.name.clone(),
@@ -235,6 +266,7 @@ fn assignment((slot, offer): &(Slot, Arc<Offer>)) -> AssignmentReport {
         host: HostReport { namespace, name, uid },
         mac: lease_mac(slot, offer),
         address: slot.address,
+        os: os.filter(|_| offer.is_installed_by(who)).map(|os| os.image_url().to_owned()),
     }
 }
 
@@ -246,21 +278,18 @@ pub fn lease_mac(slot: &Slot, offer: &Offer) -> Option<MacAddress> {
 
 fn ineligible(
     catalog: &Catalog,
-    owners: &BTreeMap<usize, String>,
-    ours: &ConsumerRef,
+    bars: &BTreeMap<usize, Ineligible>,
+    who: Claimant<'_>,
 ) -> Vec<IneligibleReport> {
     let mut lines = Vec::new();
     for (index, offer) in catalog.offers.iter().enumerate() {
         // The mark that this very owner has set on the host says the same, and what to do.
-        let marked = |owner: &str| offer.ineligible.iter().any(|i| i.message.contains(owner));
-        if let Some(owner) = owners.get(&index).filter(|owner| !marked(owner.as_str())) {
-            lines.push(IneligibleReport {
-                host: offer.id.to_string(),
-                reason: "Assigned".to_owned(),
-                message: format!("is assigned to {owner}"),
-            });
-        }
-        lines.extend(offer.refusals(Some(ours)).map(|i| IneligibleReport {
+        let marked = |bar: &Ineligible| {
+            let owner = bar.message.strip_prefix("is assigned to ");
+            owner.is_some_and(|owner| offer.ineligible.iter().any(|i| i.message.contains(owner)))
+        };
+        let bar = bars.get(&index).filter(|bar| !marked(bar));
+        lines.extend(bar.into_iter().chain(offer.refusals(who)).map(|i| IneligibleReport {
             host: offer.id.to_string(),
             reason: i.reason.id(),
             message: i.message.clone(),

@@ -1,7 +1,7 @@
 //! What a decision asks for. Each action may be done again without harm.
 
-use bpa_common::api::ProvisioningStatus;
 use bpa_common::api::metal3::ConsumerRef;
+use bpa_common::api::{OsSpec, ProvisioningStatus};
 use bpa_common::wire::v1::{Order, RunId};
 use jiff::Timestamp;
 
@@ -18,6 +18,10 @@ pub enum Action {
     Claim { host: HostRef, resource_version: String, consumer: ConsumerRef },
     /// Look again whether a host that we marked is ours.
     Confirm { host: HostRef, consumer: ConsumerRef },
+    /// Have Metal3 install the operating system on a host that is ours.
+    InstallOs { host: HostRef, consumer: ConsumerRef, os: Box<OsSpec> },
+    /// Take back what was written for that; Metal3 wipes the host.
+    ClearOs { host: HostRef, consumer: ConsumerRef },
     /// Take our mark, and only ours, from a host.
     Release { host: HostRef, consumer: ConsumerRef },
     /// Keep the order, then send it. A run that is known keeps its first order.

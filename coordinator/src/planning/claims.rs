@@ -6,6 +6,7 @@ use super::action::Action;
 use super::draft::{Draft, Held};
 use super::holding::hold_off;
 use super::index::HostIndex;
+use super::os::{Leave, leave};
 use super::view::{View, host_ref};
 use super::words::{OUR_FINALIZERS, condition, node_state};
 use crate::cluster::{HostRecord, HostRef};
@@ -152,16 +153,37 @@ pub fn release_others(draft: &mut Draft<'_>) {
     if chosen.is_empty() {
         return;
     }
-    let consumer = draft.view.consumer();
+    let wipe = super::deletion::may_wipe(draft);
     for host in draft.view.our_hosts() {
-        let id = HostId {
-            namespace: host.key.namespace.clone(),
-            name: host.key.name.clone(),
-            uid: host.uid.clone(),
-        };
-        if !chosen.contains(&id) && draft.may_act() {
-            draft.actions.push(Action::Release { host, consumer: consumer.clone() });
+        if !chosen.contains(&id_of(&host)) {
+            drop(give_back(draft, host, wipe));
         }
+    }
+}
+
+/// The next step of giving a host back. Returns what it waits for, in words.
+pub fn give_back(draft: &mut Draft<'_>, host: HostRef, wipe: bool) -> Option<String> {
+    let (view, consumer) = (draft.view, draft.view.consumer());
+    let step = match view.hosts.get(&id_of(&host)) {
+        Some(record) => leave(&record.host, &consumer.uid, wipe),
+        None => Leave::Release,
+    };
+    let action = match step {
+        Leave::Wait(words) => return Some(format!("{} {words}", host.key.name)),
+        Leave::Release => Action::Release { host, consumer },
+        Leave::Clear => Action::ClearOs { host, consumer },
+    };
+    if draft.may_act() {
+        draft.actions.push(action);
+    }
+    None
+}
+
+fn id_of(host: &HostRef) -> HostId {
+    HostId {
+        namespace: host.key.namespace.clone(),
+        name: host.key.name.clone(),
+        uid: host.uid.clone(),
     }
 }
 

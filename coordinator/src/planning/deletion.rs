@@ -28,8 +28,15 @@ pub fn decide(draft: &mut Draft<'_>) {
         progress::tell(draft, id, belief);
     }
     if forced || (no_run_goes(draft, current) && is_reset(draft, current)) {
-        release(draft);
+        release(draft, forced);
     }
+}
+
+/// Whether what Metal3 installed for us may be taken away: nothing was begun on it, or it was reset.
+pub fn may_wipe(draft: &Draft<'_>) -> bool {
+    let reset = draft.view.provisioning.spec.deletion_policy == DeletionPolicy::Reset;
+    let begun = was_begun(draft);
+    draft.view.installs_os && (!begun || (reset && draft.view.provisioning.metadata.is_deleting()))
 }
 
 /// The run of the status and what we believe of it.
@@ -217,7 +224,7 @@ fn make(draft: &Draft<'_>, run: RunId) -> Option<Order> {
 }
 
 /// Takes our mark from all hosts that carry it, then lets the object go.
-fn release(draft: &mut Draft<'_>) {
+fn release(draft: &mut Draft<'_>, forced: bool) {
     let view = draft.view;
     draft.status.phase = "Releasing".to_owned();
     let ours = view.our_hosts();
@@ -237,9 +244,16 @@ fn release(draft: &mut Draft<'_>) {
         message.push_str(&format!("; left alone: {}", missing.join("; ")));
     }
     let none = ours.is_empty();
+    let wipe = !forced && may_wipe(draft);
     let hosts = if none { claims::perhaps_ours(view) } else { ours };
-    for host in hosts {
-        draft.actions.push(Action::Release { host, consumer: view.consumer() });
+    let given = hosts.into_iter().filter_map(|host| claims::give_back(draft, host, wipe));
+    let waits: Vec<String> = given.collect();
+    if !waits.is_empty() {
+        message.push_str(&format!(
+            "; Metal3 wipes what it had installed: {}. {}",
+            waits.join("; "),
+            force_words()
+        ));
     }
     if none {
         draft.actions.push(Action::DropFinalizer);

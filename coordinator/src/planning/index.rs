@@ -87,6 +87,7 @@ impl HostIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matching::Claimant;
     use crate::planning::testing::host;
 
     fn hosts(names: &[&str]) -> Vec<Arc<HostRecord>> {
@@ -105,7 +106,8 @@ mod tests {
         index.update(&records);
         assert_eq!(index.generation(), 2);
         assert!(Arc::ptr_eq(&before, &index.catalog().offers[1]));
-        assert!(!index.catalog().offers[0].is_free_for(None), "it is off now");
+        let who = Claimant { mark: &ConsumerRef::default(), installs: false };
+        assert!(!index.catalog().offers[0].is_free_for(who), "it is off now");
         index.update(&records[1..]);
         assert_eq!(index.catalog().offers.len(), 1);
         assert!(index.get(&host_id(&records[0])).is_none());

@@ -7,7 +7,7 @@ use bpa_common::wire::v1::{Order, RunId};
 use super::draft::{Draft, Held};
 use super::stage::{Belief, Stage, digest, stage, wants_retry};
 use super::words::{APPROVE, RETRY, condition, node_state, run_state};
-use super::{addresses, claims, order, progress, sending, sites, standing};
+use super::{addresses, claims, order, os, progress, sending, sites, standing};
 use crate::matching::{Accepted, in_groups};
 use crate::sites::LeaseView;
 
@@ -21,6 +21,7 @@ pub fn decide(draft: &mut Draft<'_>) {
     let accepted = accepted(draft);
     match stage(draft.view) {
         Stage::Preparing(kept) => {
+            os::forget_failures(draft);
             if accepted.and_then(|accepted| prepare(draft, &accepted, kept)).is_err() {
                 forget_after_hold(draft);
             }
@@ -53,8 +54,10 @@ fn accepted(draft: &mut Draft<'_>) -> Result<Accepted, Held> {
     let count = accepted.slots.len();
     let word = if count == 1 { "node" } else { "nodes" };
     let mut message = format!("cluster {} with {count} {word}", accepted.cluster);
-    if view.provisioning.spec.os.is_some() {
-        message.push_str("; spec.os is not carried out yet: hosts must have Linux installed");
+    if view.provisioning.spec.os.is_some() && !view.installs_os {
+        message.push_str(
+            "; spec.os is not carried out in a directory of manifests, where no Metal3 is: hosts must have Linux installed",
+        );
     }
     for warning in &accepted.warnings {
         message.push_str("; ");
@@ -77,7 +80,7 @@ fn prepare(draft: &mut Draft<'_>, accepted: &Accepted, kept: Option<RunId>) -> R
     }
     approved(draft)?;
     claims::claim(draft)?;
-    draft.yes(condition::HOSTS_PROVISIONED, "Provisioned", "Linux is installed on all hosts");
+    os::provisioned(draft)?;
     let none = LeaseView::default();
     let leases = match view.plan.hosts.iter().all(|(slot, _)| slot.address.is_some()) {
         // All addresses are in the spec: no lease is needed, and so no connection yet.
@@ -143,6 +146,7 @@ fn matched(draft: &mut Draft<'_>) -> Result<(), Held> {
             address: same.and_then(|n| n.address),
             address_source: same.map(|n| n.address_source.clone()).unwrap_or_default(),
             state,
+            os_failures: 0,
             message: String::new(),
         });
     }

@@ -14,8 +14,8 @@ use super::index::HostIndex;
 use super::memory::Memory;
 use super::stage::{Stage, stage};
 use super::view::View;
-use super::{claims, deletion, install};
-use crate::matching::{HostId, Planned, accept, plan_one};
+use super::{claims, deletion, install, os};
+use crate::matching::{HostId, Ineligible, Planned, Pool, accept, assigned_to, plan_one};
 use crate::runs::RunFacts;
 use crate::sites::SiteView;
 
@@ -25,6 +25,8 @@ pub struct Round<'a> {
     pub epoch: u64,
     pub provisionings: &'a [Arc<Provisioning>],
     pub hosts: &'a HostIndex,
+    /// There is somebody (Metal3) who installs operating systems.
+    pub installs_os: bool,
     pub sites: &'a [Site],
     pub fleet: &'a BTreeMap<String, SiteView>,
     pub runs: &'a BTreeMap<RunId, RunFacts>,
@@ -87,6 +89,7 @@ fn decide_one(
         plan: Planned::default(),
         clash,
         hosts: round.hosts,
+        installs_os: round.installs_os,
         sites: round.sites,
         fleet: round.fleet,
         runs: round.runs,
@@ -97,12 +100,14 @@ fn decide_one(
     view.plan = if needs_hosts {
         let elsewhere = elsewhere(&view);
         let uid = &metadata.uid;
-        let owner = |host: &HostId| {
+        let bar = |host: &HostId| {
             let by_wish = held.get(host).filter(|other| other.metadata.uid != *uid);
-            let by_wish = by_wish.map(|other| format!("Provisioning {}", other.metadata.key()));
+            let by_wish =
+                by_wish.map(|other| assigned_to(&format!("Provisioning {}", other.metadata.key())));
             elsewhere.get(host).cloned().or(by_wish)
         };
-        plan_one(provisioning, round.hosts.catalog(), &owner)
+        let catalog = round.hosts.catalog();
+        plan_one(provisioning, Pool { catalog, installs_os: round.installs_os, bar: &bar })
     } else {
         accepted_only(provisioning)
     };
@@ -122,19 +127,20 @@ fn decide_one(
     (decided, reserved)
 }
 
-/// Hosts that somebody outside of this house has, in words that follow "is assigned to".
-fn elsewhere(view: &View<'_>) -> BTreeMap<HostId, String> {
+/// Hosts that somebody outside of this house has, or that have failed too often.
+fn elsewhere(view: &View<'_>) -> BTreeMap<HostId, Ineligible> {
     let mut taken = BTreeMap::new();
     for lost in claims::lost(view.provisioning, view.hosts) {
         let id = HostId { namespace: lost.namespace, name: lost.name, uid: lost.uid };
-        taken.insert(id, "someone else since it was ours".to_owned());
+        taken.insert(id, assigned_to("someone else since it was ours"));
     }
+    taken.extend(os::given_up(view).into_iter().map(|(id, failed)| (id, os::bar(&failed))));
     // A claim that was refused stands until the host changes: our view may lag behind.
     for (host, (version, by)) in &view.memory.refused {
         let same =
             view.hosts.get(host).is_some_and(|h| h.host.metadata.resource_version == *version);
         if same {
-            taken.insert(host.clone(), by.clone());
+            taken.insert(host.clone(), assigned_to(by));
         }
     }
     taken

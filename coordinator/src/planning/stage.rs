@@ -240,6 +240,7 @@ mod tests {
             plan: Default::default(),
             clash: None,
             hosts: &crate::planning::HostIndex::default(),
+            installs_os: true,
             sites: &[],
             fleet: &fleet,
             runs: &facts.into_iter().collect(),

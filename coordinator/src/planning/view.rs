@@ -24,6 +24,8 @@ pub struct View<'a> {
     /// An older provisioning that makes a cluster of the same name.
     pub clash: Option<ObjectKey>,
     pub hosts: &'a HostIndex,
+    /// There is somebody (Metal3) who installs operating systems.
+    pub installs_os: bool,
     pub sites: &'a [Site],
     pub fleet: &'a BTreeMap<String, SiteView>,
     pub runs: &'a BTreeMap<RunId, RunFacts>,

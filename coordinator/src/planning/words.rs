@@ -59,6 +59,8 @@ pub mod run_state {
 pub mod node_state {
     pub const SELECTED: &str = "Selected";
     pub const CLAIMED: &str = "Claimed";
+    pub const PROVISIONING: &str = "Provisioning";
+    pub const PROVISIONING_FAILED: &str = "ProvisioningFailed";
     pub const WAITING_FOR_LEASE: &str = "WaitingForLease";
     pub const RESOLVED: &str = "Resolved";
     pub const INSTALLED: &str = "Installed";

@@ -54,6 +54,7 @@ fn node(name: &str, role: &str, n: u8, state: &str) -> NodeStatus {
         address: Some([10, 77, 0, 50 + n].into()),
         address_source: "lease:kea".to_owned(),
         state: state.to_owned(),
+        os_failures: 0,
         message: String::new(),
     }
 }

@@ -18,7 +18,7 @@ mod held;
 mod ledger;
 mod load;
 mod manifest;
-mod merge;
+pub(crate) mod merge;
 mod overlay;
 mod scan;
 mod state;

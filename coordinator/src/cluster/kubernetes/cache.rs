@@ -195,6 +195,7 @@ impl Cache {
             softwares: owned(good(&shelves.softwares, &mut problems)),
             clusters: owned(good(&shelves.clusters, &mut problems)),
             uses: shelves.uses.values().cloned().collect(),
+            installs_os: true,
             ..Snapshot::default()
         };
         snapshot.problems = problems;

@@ -1,8 +1,8 @@
 //! Claims: the mark on a host is written only over the very version that was read, and never over
 //! another's.
 
-use bpa_common::api::ObjectKey;
 use bpa_common::api::metal3::{BareMetalHost, ConsumerRef};
+use bpa_common::api::{ObjectKey, OsMark, OsSpec};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use super::resource;
 use super::writer::{Failed, Writer};
 use super::{FIELD_MANAGER, decode};
 use crate::cluster::kind::Kind;
-use crate::cluster::{ClaimOutcome, HostRef, WorldError};
+use crate::cluster::{ClaimOutcome, HostRef, WorldError, os_patch};
 
 /// Tries of a release against others who write the same host.
 const TRIES: usize = 8;
@@ -85,7 +85,7 @@ pub async fn release(
         if !matches!(verdict(&found, consumer, &host.key)?, Some(ClaimOutcome::Ours)) {
             return Ok(());
         }
-        let clear = json!({"spec": {"consumerRef": null}});
+        let clear = os_patch::release(&typed(&found, &host.key)?, &consumer.uid);
         match patch(writer, host, found.resource_version(), clear).await {
             Ok(_) => return Ok(()),
             Err(failed) if failed.fault() == Some(Fault::Conflict) => last = Some(failed),
@@ -97,6 +97,63 @@ pub async fn release(
     Err(failed.into_world("release", Kind::Host, &host.key))
 }
 
+/// As [`crate::cluster::World::write_os`].
+pub async fn write_os(
+    writer: &Writer,
+    host: &BareMetalHost,
+    consumer: &ConsumerRef,
+    os: &OsSpec,
+) -> Result<ClaimOutcome, WorldError> {
+    let wanted = os.image_url();
+    let change = os_patch::install(host, &consumer.uid, os);
+    let (outcome, after) = change_ours(writer, host, consumer, change).await?;
+    let kept = after.is_none_or(|after| {
+        after.spec.image.is_some_and(|image| image.url.trim() == wanted)
+            && OsMark::of(&after.metadata.annotations).is_some()
+    });
+    if !kept {
+        let object = format!("BareMetalHost {}", host.metadata.key());
+        let problem = "the API server did not keep spec.image as it was written; look for an old CustomResourceDefinition of Metal3, or for a webhook that changes hosts".to_owned();
+        return Err(WorldError::Conflict { object, problem });
+    }
+    Ok(outcome)
+}
+
+/// As [`crate::cluster::World::clear_os`].
+pub async fn clear_os(
+    writer: &Writer,
+    host: &BareMetalHost,
+    consumer: &ConsumerRef,
+) -> Result<ClaimOutcome, WorldError> {
+    match os_patch::clear(host, &consumer.uid) {
+        Some(change) => Ok(change_ours(writer, host, consumer, change).await?.0),
+        None => Ok(ClaimOutcome::Ours),
+    }
+}
+
+/// Writes to a host that is ours, over the very version that was read.
+async fn change_ours(
+    writer: &Writer,
+    host: &BareMetalHost,
+    consumer: &ConsumerRef,
+    change: Value,
+) -> Result<(ClaimOutcome, Option<BareMetalHost>), WorldError> {
+    let key = host.metadata.key();
+    match &host.spec.consumer_ref {
+        Some(found) if found == consumer => {}
+        Some(found) => return Ok((ClaimOutcome::Taken(found.clone()), None)),
+        None => return Ok((ClaimOutcome::Changed, None)),
+    }
+    let target = HostRef { key: key.clone(), uid: host.metadata.uid.clone() };
+    match patch(writer, &target, &host.metadata.resource_version, change).await {
+        Ok(after) => Ok((ClaimOutcome::Ours, Some(typed(&after, &key)?))),
+        Err(failed) if failed.fault() == Some(Fault::Conflict) || is_gone(&failed) => {
+            Ok((ClaimOutcome::Changed, None))
+        }
+        Err(failed) => Err(failed.into_world("change", Kind::Host, &key)),
+    }
+}
+
 /// Writes to a host of exactly this uid and version; anything newer is a conflict.
 pub async fn patch(
     writer: &Writer,
@@ -104,7 +161,8 @@ pub async fn patch(
     resource_version: &str,
     mut change: Value,
 ) -> Result<Raw, Failed> {
-    change["metadata"] = json!({"uid": host.uid, "resourceVersion": resource_version});
+    change["metadata"]["uid"] = json!(host.uid);
+    change["metadata"]["resourceVersion"] = json!(resource_version);
     let params =
         PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..Default::default() };
     let change = Patch::Merge(&change);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bpa_common::api::metal3::{BareMetalHost, ConsumerRef};
-use bpa_common::api::{ObjectKey, Provisioning, ProvisioningStatus, SiteStatus};
+use bpa_common::api::{ObjectKey, OsSpec, Provisioning, ProvisioningStatus, SiteStatus};
 use kube::Config;
 use secrecy::SecretString;
 use tokio::sync::watch;
@@ -177,6 +177,23 @@ impl World for KubernetesWorld {
         consumer: &ConsumerRef,
     ) -> Result<ClaimOutcome, WorldError> {
         claims::claim(&self.inner.writer, host, resource_version, consumer).await
+    }
+
+    async fn write_os(
+        &self,
+        host: &BareMetalHost,
+        consumer: &ConsumerRef,
+        os: &OsSpec,
+    ) -> Result<ClaimOutcome, WorldError> {
+        claims::write_os(&self.inner.writer, host, consumer, os).await
+    }
+
+    async fn clear_os(
+        &self,
+        host: &BareMetalHost,
+        consumer: &ConsumerRef,
+    ) -> Result<ClaimOutcome, WorldError> {
+        claims::clear_os(&self.inner.writer, host, consumer).await
     }
 
     async fn release(&self, host: &HostRef, consumer: &ConsumerRef) -> Result<(), WorldError> {

@@ -2,6 +2,7 @@
 
 mod fleet;
 mod fuse;
+pub mod metal3;
 mod world;
 
 use std::sync::{Arc, Mutex};
@@ -45,6 +46,7 @@ impl Bench {
             hosts: ["h1", "h2", "h3", "h4"].into_iter().map(|name| Arc::new(host(name))).collect(),
             provisionings: provisionings.into_iter().map(Arc::new).collect(),
             sites: vec![site("north")],
+            installs_os: true,
             ..Snapshot::default()
         };
         let world = FakeWorld::new(snapshot, Arc::clone(&fuse));

@@ -4,17 +4,28 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bpa_common::api::metal3::{BareMetalHost, ConsumerRef};
-use bpa_common::api::{ObjectKey, Provisioning, ProvisioningStatus, SiteStatus};
+use bpa_common::api::{ObjectKey, OsSpec, Provisioning, ProvisioningStatus, SiteStatus};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::watch;
 
 use super::fuse::Fuse;
-use crate::cluster::{ClaimOutcome, HostRecord, HostRef, ObjectEvent, Snapshot, World, WorldError};
+use crate::cluster::directory::merge;
+use crate::cluster::{
+    ClaimOutcome, HostRecord, HostRef, ObjectEvent, Snapshot, World, WorldError, os_patch,
+};
 
 /// A new version of a host.
 pub fn bump(record: &mut HostRecord) {
     let version = &mut record.host.metadata.resource_version;
     *version = (version.parse::<u64>().unwrap() + 1).to_string();
+}
+
+/// Applies a merge patch, as an API server does.
+fn patched(record: &mut HostRecord, patch: &serde_json::Value) {
+    let mut value = serde_json::to_value(&record.host).unwrap();
+    merge::apply(&mut value, patch);
+    record.host = serde_json::from_value(value).unwrap();
+    bump(record);
 }
 
 /// The world in memory.
@@ -92,6 +103,34 @@ impl FakeWorld {
     /// How often something was written.
     pub fn writes(&self) -> usize {
         self.lock().writes
+    }
+
+    /// Writes to a host that is ours, over exactly the version that was read.
+    async fn change(
+        &self,
+        host: &BareMetalHost,
+        consumer: &ConsumerRef,
+        patch: Option<serde_json::Value>,
+    ) -> Result<ClaimOutcome, WorldError> {
+        let Some(patch) = patch else { return Ok(ClaimOutcome::Ours) };
+        let write = || {
+            self.write(|state| {
+                let mut hosts = state.snapshot.hosts.iter_mut();
+                let found = hosts.find(|h| h.host.metadata.uid == host.metadata.uid);
+                let Some(record) = found.map(Arc::make_mut) else { return ClaimOutcome::Changed };
+                let found = &record.host;
+                if found.metadata.resource_version != host.metadata.resource_version {
+                    return ClaimOutcome::Changed;
+                }
+                if found.spec.consumer_ref.as_ref() != Some(consumer) {
+                    state.foreign_touched.push(found.metadata.key().to_string());
+                    return ClaimOutcome::Changed;
+                }
+                patched(record, &patch);
+                ClaimOutcome::Ours
+            })
+        };
+        self.fuse.pass(write).await
     }
 
     fn write<T>(&self, change: impl FnOnce(&mut WorldState) -> T) -> Result<T, WorldError> {
@@ -219,6 +258,23 @@ impl World for FakeWorld {
         self.fuse.pass(write).await
     }
 
+    async fn write_os(
+        &self,
+        host: &BareMetalHost,
+        consumer: &ConsumerRef,
+        os: &OsSpec,
+    ) -> Result<ClaimOutcome, WorldError> {
+        self.change(host, consumer, Some(os_patch::install(host, &consumer.uid, os))).await
+    }
+
+    async fn clear_os(
+        &self,
+        host: &BareMetalHost,
+        consumer: &ConsumerRef,
+    ) -> Result<ClaimOutcome, WorldError> {
+        self.change(host, consumer, os_patch::clear(host, &consumer.uid)).await
+    }
+
     async fn release(&self, host: &HostRef, consumer: &ConsumerRef) -> Result<(), WorldError> {
         let write = || {
             self.write(|state| {
@@ -229,8 +285,8 @@ impl World for FakeWorld {
                     });
                 let Some(record) = found.map(Arc::make_mut) else { return };
                 if record.host.spec.consumer_ref.as_ref() == Some(consumer) {
-                    record.host.spec.consumer_ref = None;
-                    bump(record);
+                    let patch = os_patch::release(&record.host, &consumer.uid);
+                    patched(record, &patch);
                 }
                 if seen {
                     state.foreign_touched.push(host.key.to_string());

@@ -3,6 +3,7 @@
 mod crash;
 mod deletion;
 mod directory;
+mod os;
 mod random;
 mod refusals;
 mod runs;
