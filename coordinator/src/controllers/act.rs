@@ -8,7 +8,9 @@ use bpa_common::wire::v1::{CancelOrder, CancelReply, ObjectId, Order, OrderReply
 
 use crate::cluster::{ClaimOutcome, HostRef, World};
 use crate::matching::{HostId, consumer_of};
-use crate::planning::{Action, Answer, Holding, Install, holding, judge, node_addresses};
+use crate::planning::{
+    Action, Answer, Holding, Install, Leave, holding, judge, leave, node_addresses,
+};
 use crate::runs::RunStore;
 use crate::sites::Fleet;
 
@@ -47,6 +49,8 @@ pub enum Outcome {
         version: String,
         by: String,
     },
+    /// Done, but what comes after it must wait for somebody else.
+    NotYet,
     Trouble {
         action: String,
         message: String,
@@ -112,11 +116,7 @@ impl<W: World, F: Fleet> Parts<W, F> {
             Action::InstallOs { host, consumer, os } => {
                 self.install_os(&host, &consumer, &os).await
             }
-            Action::ClearOs { host, consumer } => self.clear_os(&host, &consumer).await,
-            Action::Release { host, consumer } => {
-                let action = format!("release host {}", host.key);
-                trouble(&action, self.world.release(&host, &consumer).await)
-            }
+            Action::Release { host, consumer, wipe } => self.release(&host, &consumer, wipe).await,
             Action::SendOrder { site, order } => self.send(provisioning, &site, *order).await,
             Action::Cancel { site, run } => {
                 let cancel = CancelOrder { run, epoch: self.epoch };
@@ -209,11 +209,25 @@ impl<W: World, F: Fleet> Parts<W, F> {
         written(&action, host, self.world.write_os(&found, consumer, os).await)
     }
 
-    async fn clear_os(&self, host: &HostRef, consumer: &ConsumerRef) -> Outcome {
-        let action = format!("have host {} wiped", host.key);
-        match self.look(host, consumer).await {
-            Ok(found) => written(&action, host, self.world.clear_os(&found, consumer).await),
-            Err(outcome) => outcome,
+    /// The next step of giving a host back, by a live look: our view may not show yet that we had an
+    /// image written.
+    async fn release(&self, host: &HostRef, consumer: &ConsumerRef, wipe: bool) -> Outcome {
+        let action = format!("release host {}", host.key);
+        let found = match self.world.fresh_host(host).await {
+            Ok(Some(found)) => found,
+            Ok(None) => return Outcome::Fine,
+            Err(error) => return problem(&action, error),
+        };
+        if found.spec.consumer_ref.as_ref() != Some(consumer) {
+            return Outcome::Fine;
+        }
+        match leave(&found, &consumer.uid, wipe) {
+            Leave::Release => trouble(&action, self.world.release(host, consumer).await),
+            Leave::Wait(_) => Outcome::NotYet,
+            Leave::Clear => match self.world.clear_os(&found, consumer).await {
+                Ok(ClaimOutcome::Ours) => Outcome::NotYet,
+                other => written(&action, host, other),
+            },
         }
     }
 
@@ -237,7 +251,6 @@ fn name(action: &Action) -> &'static str {
         Action::Claim { .. } => "Claim",
         Action::Confirm { .. } => "Confirm",
         Action::InstallOs { .. } => "InstallOs",
-        Action::ClearOs { .. } => "ClearOs",
         Action::Release { .. } => "Release",
         Action::SendOrder { .. } => "SendOrder",
         Action::Cancel { .. } => "Cancel",

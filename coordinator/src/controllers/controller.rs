@@ -225,7 +225,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
                 tally.fine();
             }
             match outcome {
-                Outcome::Fine => {}
+                Outcome::Fine | Outcome::NotYet => {}
                 Outcome::Order { run, answer, session } => {
                     let again_at = tally.order(&answer, now);
                     memory.taken_in = Some((run, session));

@@ -20,10 +20,9 @@ pub enum Action {
     Confirm { host: HostRef, consumer: ConsumerRef },
     /// Have Metal3 install the operating system on a host that is ours.
     InstallOs { host: HostRef, consumer: ConsumerRef, os: Box<OsSpec> },
-    /// Take back what was written for that; Metal3 wipes the host.
-    ClearOs { host: HostRef, consumer: ConsumerRef },
-    /// Take our mark, and only ours, from a host.
-    Release { host: HostRef, consumer: ConsumerRef },
+    /// Go the next step of giving a host back: with `wipe`, what Metal3 installed for us is taken away
+    /// first; then our mark, and only ours, is taken off.
+    Release { host: HostRef, consumer: ConsumerRef, wipe: bool },
     /// Keep the order, then send it. A run that is known keeps its first order.
     SendOrder { site: String, order: Box<Order> },
     /// Ask the agent to stop a run.

@@ -164,17 +164,12 @@ pub fn release_others(draft: &mut Draft<'_>) {
 /// The next step of giving a host back. Returns what it waits for, in words.
 pub fn give_back(draft: &mut Draft<'_>, host: HostRef, wipe: bool) -> Option<String> {
     let (view, consumer) = (draft.view, draft.view.consumer());
-    let step = match view.hosts.get(&id_of(&host)) {
-        Some(record) => leave(&record.host, &consumer.uid, wipe),
-        None => Leave::Release,
-    };
-    let action = match step {
-        Leave::Wait(words) => return Some(format!("{} {words}", host.key.name)),
-        Leave::Release => Action::Release { host, consumer },
-        Leave::Clear => Action::ClearOs { host, consumer },
-    };
+    let record = view.hosts.get(&id_of(&host));
+    if let Some(Leave::Wait(words)) = record.map(|r| leave(&r.host, &consumer.uid, wipe)) {
+        return Some(format!("{} {words}", host.key.name));
+    }
     if draft.may_act() {
-        draft.actions.push(action);
+        draft.actions.push(Action::Release { host, consumer, wipe });
     }
     None
 }

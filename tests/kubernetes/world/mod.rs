@@ -5,6 +5,7 @@ mod deploy;
 mod events;
 mod leaders;
 mod missing;
+mod os;
 mod outputs;
 mod rights;
 mod seen;

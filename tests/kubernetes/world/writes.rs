@@ -91,7 +91,7 @@ async fn a_free_host_is_claimed_and_released_and_nothing_else_of_it_changes() {
     let place = place("claim").await;
     let (edge, record) = (place.edge().await, place.host().await);
     let (host, ours) = (host_ref(&record), consumer(&edge));
-    let before = place.kubectl.get("bmh", "h1")["spec"].clone();
+    let before = whole(&place);
     let version = record.host.metadata.resource_version.clone();
     let claim = place.world.claim(&host, &version, &ours).await.unwrap();
     assert_eq!(claim, ClaimOutcome::Ours);
@@ -99,10 +99,21 @@ async fn a_free_host_is_claimed_and_released_and_nothing_else_of_it_changes() {
     assert_eq!(again, ClaimOutcome::Ours, "what is ours stays ours, whatever was read");
     let claimed = place.kubectl.get("bmh", "h1");
     assert_eq!(claimed["spec"]["consumerRef"], json!(ours));
+    let mut marked = whole(&place);
+    marked["spec"].as_object_mut().unwrap().remove("consumerRef");
+    assert_eq!(marked, before, "consumerRef and nothing else");
     place.see("the mark", |s| s.hosts[0].host.spec.consumer_ref.is_some().then_some(())).await;
     place.world.release(&host, &ours).await.unwrap();
     place.world.release(&host, &ours).await.unwrap();
-    assert_eq!(place.kubectl.get("bmh", "h1")["spec"], before);
+    assert_eq!(whole(&place), before);
+}
+
+/// The host without what changes with every write.
+fn whole(place: &Place) -> Value {
+    let mut host = place.kubectl.get("bmh", "h1");
+    let metadata = host["metadata"].as_object_mut().unwrap();
+    ["resourceVersion", "generation"].iter().for_each(|field| drop(metadata.remove(*field)));
+    host
 }
 
 #[tokio::test(flavor = "multi_thread")]

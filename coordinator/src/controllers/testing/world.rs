@@ -48,6 +48,10 @@ pub struct WorldState {
     pub foreign_touched: Vec<String>,
     /// Hosts that one of ours has marked again after it had lost them for good.
     pub written_back: Vec<String>,
+    /// Hosts, by uid, whose image was taken away, and for whom.
+    pub cleared: Vec<(String, String)>,
+    /// Hosts, by uid, that were let go with the image of ours still on them, and by whom.
+    pub left_installed: Vec<(String, String)>,
     /// Hosts that were known to be lost, by uid, and for whom.
     lost: std::collections::BTreeSet<(String, String)>,
     writes: usize,
@@ -127,6 +131,9 @@ impl FakeWorld {
                     return ClaimOutcome::Changed;
                 }
                 patched(record, &patch);
+                if record.host.spec.image.is_none() {
+                    state.cleared.push((host.metadata.uid.clone(), consumer.uid.clone()));
+                }
                 ClaimOutcome::Ours
             })
         };
@@ -285,6 +292,9 @@ impl World for FakeWorld {
                     });
                 let Some(record) = found.map(Arc::make_mut) else { return };
                 if record.host.spec.consumer_ref.as_ref() == Some(consumer) {
+                    if os_patch::clear(&record.host, &consumer.uid).is_some() {
+                        state.left_installed.push((host.uid.clone(), consumer.uid.clone()));
+                    }
                     let patch = os_patch::release(&record.host, &consumer.uid);
                     patched(record, &patch);
                 }

@@ -7,17 +7,22 @@ mod neighbours;
 
 use std::collections::BTreeMap;
 
-use bpa_common::wire::v1::Order;
+use bpa_common::api::metal3::BareMetalHost;
+use bpa_common::api::{OS_MARK, OsSpec};
+use bpa_common::wire::v1::{Order, RunState};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use serde_json::json;
 
-use self::neighbours::Neighbours;
+use self::neighbours::{Neighbours, a_host};
 use super::super::testing::{Bench, Crash, Ends, TestController};
 use crate::matching::consumer_of;
 use crate::planning::testing::{at, provisioning, site_view};
 
 const SCHEDULES: u64 = 10_000;
-const STEPS: usize = 24;
+const STEPS: usize = 32;
+/// The image of ours.
+const IMAGE: &str = "http://ours/image";
 /// Runs one seed alone, with its steps on standard error.
 const SEED: &str = "BPA_SIM_SEED";
 
@@ -32,8 +37,16 @@ fn bench(random: &mut StdRng) -> Bench {
             wish.spec.masters = (0..nodes).map(entry).collect();
             wish.spec.workers = Vec::new();
         }
+        if random.random_bool(0.6) {
+            wish.spec.os =
+                Some(OsSpec { image: json!({"url": IMAGE, "checksum": "c"}), ..OsSpec::default() });
+        }
     }
     let bench = Bench::new(wishes);
+    for name in ["h1", "h2", "h3", "h4"] {
+        let new = a_host(name, random);
+        bench.edit_host(name, |record| *record = new);
+    }
     bench.fleet.lock().view.get_mut("north").unwrap().leases = site_view(&[1, 2, 3, 4]).leases;
     bench
 }
@@ -45,6 +58,8 @@ struct Play {
     neighbours: Neighbours,
     random: StdRng,
     judged: usize,
+    /// Uids of hosts that had a system of their own when they were first seen.
+    systems: BTreeMap<String, bool>,
     tell: bool,
 }
 
@@ -53,7 +68,15 @@ impl Play {
         let mut random = StdRng::seed_from_u64(seed);
         let bench = bench(&mut random);
         let neighbours = Neighbours::default();
-        Self { bench, controller: None, neighbours, random, judged: 0, tell }
+        Self {
+            bench,
+            controller: None,
+            neighbours,
+            random,
+            judged: 0,
+            systems: BTreeMap::new(),
+            tell,
+        }
     }
 
     async fn step(&mut self) -> Result<(), String> {
@@ -144,11 +167,54 @@ impl Play {
         if let Some(host) = written_back.first() {
             return Err(format!("a lost claim was written back: {host}"));
         }
+        let (cleared, left) =
+            (std::mem::take(&mut state.cleared), std::mem::take(&mut state.left_installed));
+        let hosts: Vec<BareMetalHost> =
+            state.snapshot.hosts.iter().map(|record| record.host.clone()).collect();
         drop(state);
+        self.judge_systems(&hosts)?;
+        self.judge_wiped(&cleared, &left)?;
         let received: Vec<Order> = self.bench.fleet.lock().received[self.judged..].to_vec();
         self.judged += received.len();
         for order in received {
             self.judge_order(&order)?;
+        }
+        Ok(())
+    }
+
+    /// A host that had its system keeps it, whatever happens.
+    fn judge_systems(&mut self, hosts: &[BareMetalHost]) -> Result<(), String> {
+        for host in hosts {
+            let is_one = host.status.provisioning.state == "provisioned";
+            let had = *self.systems.entry(host.metadata.uid.clone()).or_insert(is_one);
+            let noted = host.metadata.annotations.contains_key(OS_MARK);
+            if had && (noted || host.spec.image.is_some()) {
+                return Err(format!("{} had its system and was written", host.metadata.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a cluster may be on is not wiped, and what was installed for nothing is not left.
+    fn judge_wiped(
+        &self,
+        cleared: &[(String, String)],
+        left: &[(String, String)],
+    ) -> Result<(), String> {
+        let runs = self.bench.fleet.lock().all_runs();
+        let begun = |owner: &str, host: Option<&str>| {
+            runs.iter().any(|(order, state)| {
+                let has = |host| order.nodes.iter().any(|node| node.host.uid == host);
+                order.provisioning.uid == owner
+                    && *state != RunState::Cancelled
+                    && host.is_none_or(has)
+            })
+        };
+        if let Some((host, _)) = cleared.iter().find(|(host, owner)| begun(owner, Some(host))) {
+            return Err(format!("{host} was wiped with a cluster on it"));
+        }
+        if let Some((host, _)) = left.iter().find(|(_, owner)| !begun(owner, None)) {
+            return Err(format!("{host} was let go with our image on it, and for nothing"));
         }
         Ok(())
     }
@@ -172,6 +238,10 @@ impl Play {
                     node.host.name
                 ));
             }
+            let state = found.map(|record| record.host.status.provisioning.state.as_str());
+            if state != Some("provisioned") {
+                return Err(format!("an order went out for {} in state {state:?}", node.host.name));
+            }
         }
         Ok(())
     }
@@ -184,7 +254,7 @@ impl Play {
         self.bench.world.show();
         self.bench.wait(600);
         let mut controller = self.controller.take().unwrap_or_else(|| self.bench.start());
-        for _ in 0..4 {
+        for _ in 0..6 {
             self.bench.settle(&mut controller).await;
             self.bench.wait(400);
             // Runs end, so that deletions need not wait for them.
@@ -195,6 +265,9 @@ impl Play {
             };
             for run in going {
                 self.bench.work(run, Ends::Badly).await;
+            }
+            for _ in 0..3 {
+                self.neighbours.metal3_rests(&self.bench);
             }
         }
         self.judge()?;
