@@ -33,6 +33,8 @@ pub struct BareMetalHostSpec {
     #[serde(rename = "bootMACAddress", skip_serializing_if = "String::is_empty")]
     pub boot_mac_address: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub bmc: Option<Bmc>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub consumer_ref: Option<ConsumerRef>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
@@ -45,6 +47,13 @@ pub struct BareMetalHostSpec {
     pub user_data: Option<SecretReference>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_data: Option<SecretReference>,
+}
+
+/// `spec.bmc`, without its credentials.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Bmc {
+    pub address: String,
 }
 
 /// `spec.userData`, `spec.networkData`: a Secret by name (core `SecretReference`).

@@ -7,6 +7,7 @@ mod cluster;
 mod condition;
 mod meta;
 pub mod metal3;
+mod neighbours;
 mod object;
 mod os_mark;
 mod provisioning;
@@ -19,6 +20,7 @@ mod software;
 pub use cluster::{Cluster, ClusterSpec, ClusterStatus, ProvisioningPart, SoftwarePart};
 pub use condition::{Condition, ConditionStatus, Conditions};
 pub use meta::{ObjectKey, ObjectMeta, OwnerReference};
+pub use neighbours::{HostChooser, HostSelector, HostSelectorTerm, HostUse, NeighbourKind};
 pub use object::{Object, Resource};
 pub use os_mark::{OS_MARK, OsMark};
 pub use provisioning::{

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::cluster::directory::{load_files, load_text};
 use crate::cluster::{ObjectProblem, Snapshot, WorldError};
-use crate::matching::{PlanReport, ProvisioningPlan, Unreadable, plan_all};
+use crate::matching::{PlanReport, ProvisioningPlan, Unreadable, plan_among};
 
 /// Arguments of `bpa-coordinator plan`.
 #[derive(clap::Args, Clone, Debug)]
@@ -44,7 +44,7 @@ fn report(snapshot: &Snapshot) -> PlanReport {
     let hosts: Vec<_> =
         snapshot.hosts.iter().map(|record| (&record.host, record.hardware.as_ref())).collect();
     let no_hosts = hosts.is_empty();
-    let mut report = plan_all(&snapshot.provisionings, &hosts);
+    let mut report = plan_among(&snapshot.provisionings, &hosts, &snapshot.uses);
     if no_hosts {
         for plan in &mut report.provisionings {
             let warning = "no BareMetalHost is in these files; name those with the hosts too";

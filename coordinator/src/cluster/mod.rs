@@ -8,12 +8,12 @@ pub mod directory;
 pub mod files;
 pub mod kind;
 pub mod kubernetes;
+pub mod neighbours;
 pub mod os_patch;
 mod port;
 mod vault;
 
 pub use port::{
-    ClaimOutcome, HostRecord, HostRef, HostUse, ObjectEvent, ObjectProblem, Snapshot, World,
-    WorldError,
+    ClaimOutcome, HostRecord, HostRef, ObjectEvent, ObjectProblem, Snapshot, World, WorldError,
 };
 pub use vault::{FileVault, Vault};

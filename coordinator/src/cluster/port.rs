@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, HardwareData};
 use bpa_common::api::{
-    Cluster, ObjectKey, OsSpec, Provisioning, ProvisioningStatus, Site, SiteStatus, Software,
+    Cluster, HostChooser, HostUse, ObjectKey, OsSpec, Provisioning, ProvisioningStatus, Site,
+    SiteStatus, Software,
 };
 use secrecy::SecretString;
 use tokio::sync::watch;
+
+use super::neighbours::Neighbour;
 
 /// A host and its inspection data, if there is any.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,16 +28,6 @@ pub struct HostRef {
     pub uid: String,
 }
 
-/// Somebody else's object that says that it has a host, whatever the host itself says.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HostUse {
-    pub host: ObjectKey,
-    /// `Metal3Machine` or `HostClaim`.
-    pub kind: &'static str,
-    /// Of the object that points at the host.
-    pub by: ObjectKey,
-}
-
 /// Everything that a decision looks at, read at one moment. Shared, since there may be thousands.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
@@ -43,12 +36,24 @@ pub struct Snapshot {
     pub sites: Vec<Site>,
     pub softwares: Vec<Software>,
     pub clusters: Vec<Cluster>,
-    /// Who else points at a host.
+    /// Who else has a host, whatever the host itself says.
     pub uses: Vec<HostUse>,
+    /// For whom else hosts are chosen.
+    pub choosers: Vec<HostChooser>,
     /// Whether there is somebody (Metal3) who installs what `spec.image` of a host says.
     pub installs_os: bool,
     /// Objects that could not be read; each affects only itself.
     pub problems: Vec<ObjectProblem>,
+}
+
+impl Snapshot {
+    /// Takes in what an object of others says about hosts.
+    pub fn put_neighbour(&mut self, neighbour: Neighbour) {
+        match neighbour {
+            Neighbour::Has(found) => self.uses.push(found),
+            Neighbour::Chooses(found) => self.choosers.push(found),
+        }
+    }
 }
 
 /// An object that can't be used, and why.

@@ -66,7 +66,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
                 return None;
             }
         };
-        self.hosts.update(&snapshot.hosts);
+        self.hosts.update(&snapshot.hosts, &snapshot.uses);
         self.remember(&mut snapshot);
         self.tell_sites(&snapshot.sites, now).await;
         let decided = {

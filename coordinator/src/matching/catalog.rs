@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bpa_common::api::HostUse;
 use bpa_common::net::MacAddress;
 
 use super::Offer;
+use super::eligibility::refusals_of_neighbours;
 
 /// The hosts to choose from.
 #[derive(Clone, Debug, Default)]
@@ -19,17 +21,22 @@ impl Catalog {
     /// Sorts and indexes offers. Hosts that can't be taken stay in: they count for ambiguity and
     /// for the explanation.
     pub fn new(offers: Vec<Offer>) -> Self {
-        Self::of(offers.into_iter().map(Arc::new).collect())
+        Self::of(offers.into_iter().map(Arc::new).collect(), &[])
     }
 
-    /// As [`Catalog::new`], of offers that are shared.
-    pub fn of(mut offers: Vec<Arc<Offer>>) -> Self {
+    /// As [`Catalog::new`], of offers that are shared. `uses`: who else has hosts.
+    pub fn of(mut offers: Vec<Arc<Offer>>, uses: &[HostUse]) -> Self {
         offers.sort_by(|a, b| a.id.cmp(&b.id));
         let mut by_mac: BTreeMap<MacAddress, Vec<usize>> = BTreeMap::new();
         for (index, offer) in offers.iter().enumerate() {
             for mac in &offer.macs {
                 by_mac.entry(*mac).or_default().push(index);
             }
+        }
+        let with_mac = |mac| by_mac.get(&mac).map_or(&[][..], Vec::as_slice);
+        for (index, found) in refusals_of_neighbours(&offers, uses, with_mac) {
+            // The offer itself is shared, and stays as the host alone says.
+            Arc::make_mut(&mut offers[index]).ineligible.extend(found);
         }
         Self { offers, by_mac }
     }

@@ -1,39 +1,15 @@
 //! Why a host can't be taken at all. Each refusal has a name and says what to do.
 //!
 //! The list is what keeps us from ever taking a host that Metal3, Cluster API or a person uses.
+//! What the host itself says is read here; `neighbours` reads what stands elsewhere.
 
 use bpa_common::api::metal3::{BareMetalHost, Image};
 
-/// A named reason against a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum IneligibleReason {
-    Claimed,
-    ReservedForNodeReuse,
-    InCluster,
-    OwnedByMachine,
-    Deleting,
-    Paused,
-    Detached,
-    MarkedUnhealthy,
-    InError,
-    NotOk,
-    RebootHeld,
-    BlockMove,
-    BeingProvisionedByOthers,
-    NotProvisioned,
-    Offline,
-    /// Another Provisioning has it in its plan, or someone was faster.
-    Assigned,
-    /// Metal3 failed to install it for this Provisioning.
-    InstallFailed,
-}
+mod neighbours;
+mod reason;
 
-impl IneligibleReason {
-    /// The stable identifier, as in JSON.
-    pub fn id(self) -> String {
-        format!("{self:?}")
-    }
-}
+pub use neighbours::refusals as refusals_of_neighbours;
+pub use reason::{Ineligible, IneligibleReason};
 
 /// True when the host is empty and nobody is installing it: Metal3 would, if it were given an image.
 pub fn is_installable(host: &BareMetalHost) -> bool {
@@ -43,13 +19,6 @@ pub fn is_installable(host: &BareMetalHost) -> bool {
         && spec.image.is_none()
         && spec.custom_deploy.is_none()
         && !spec.externally_provisioned
-}
-
-/// A reason with its words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ineligible {
-    pub reason: IneligibleReason,
-    pub message: String,
 }
 
 const NODE_REUSE: &str = "infrastructure.cluster.x-k8s.io/node-reuse";
@@ -70,8 +39,17 @@ pub fn refusals(host: &BareMetalHost) -> Vec<Ineligible> {
     found
 }
 
-fn say(found: &mut Vec<Ineligible>, reason: IneligibleReason, message: impl Into<String>) {
-    found.push(Ineligible { reason, message: message.into() });
+fn say(found: &mut Vec<Ineligible>, reason: IneligibleReason, words: impl std::fmt::Display) {
+    found.push(Ineligible::new(reason, words));
+}
+
+/// The beginning of what somebody else wrote: Metal3 puts whole answers of BMCs into its errors.
+fn in_brief(text: &str) -> String {
+    const MOST: usize = 300;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 fn by_owner(host: &BareMetalHost, found: &mut Vec<Ineligible>) {
@@ -80,10 +58,7 @@ fn by_owner(host: &BareMetalHost, found: &mut Vec<Ineligible>) {
         say(
             found,
             R::Claimed,
-            format!(
-                "is held by {} {}/{}; release it there, or choose another host",
-                consumer.kind, consumer.namespace, consumer.name
-            ),
+            format!("is held by {} {}/{}", consumer.kind, consumer.namespace, consumer.name),
         );
     }
     if let Some(value) = host.metadata.labels.get(NODE_REUSE) {
@@ -112,14 +87,12 @@ fn by_annotation(host: &BareMetalHost, found: &mut Vec<Ineligible>) {
     use IneligibleReason as R;
     let annotations = &host.metadata.annotations;
     if annotations.contains_key(PAUSED) {
-        say(
-            found,
-            R::Paused,
-            format!("is paused (annotation {PAUSED}); whoever paused it must remove that"),
-        );
+        say(found, R::Paused, format!("is paused (annotation {PAUSED})"));
     }
-    if annotations.contains_key(DETACHED) || host.status.operational_status == "detached" {
+    if annotations.contains_key(DETACHED) {
         say(found, R::Detached, format!("is detached from Metal3 (annotation {DETACHED})"));
+    } else if host.status.operational_status == "detached" {
+        say(found, R::Detached, "is detached from Metal3 (operational status `detached`)");
     }
     if let Some(key) = UNHEALTHY.iter().find(|k| annotations.contains_key(**k)) {
         say(found, R::MarkedUnhealthy, format!("is marked unhealthy (annotation {key})"));
@@ -151,7 +124,11 @@ fn by_state(host: &BareMetalHost, found: &mut Vec<Ineligible>) {
         say(
             found,
             R::InError,
-            format!("has the error `{}`: {}", status.error_type, status.error_message),
+            match (status.error_type.as_str(), in_brief(&status.error_message)) {
+                (kind, text) if text.is_empty() => format!("has the error `{kind}`"),
+                ("", text) => format!("has an error: {text}"),
+                (kind, text) => format!("has the error `{kind}`: {text}"),
+            },
         );
     } else if !matches!(status.operational_status.as_str(), "OK" | "detached" | "") {
         say(
@@ -176,19 +153,11 @@ fn by_state(host: &BareMetalHost, found: &mut Vec<Ineligible>) {
             }
         }
         "available" | "ready" if host.spec.image.is_some() || host.spec.custom_deploy.is_some() => {
+            let field = if host.spec.image.is_some() { "spec.image" } else { "spec.customDeploy" };
             say(
                 found,
                 R::BeingProvisionedByOthers,
-                "is being provisioned by someone (an image is set)",
-            );
-        }
-        state if is_installable(host) => {
-            say(
-                found,
-                R::NotProvisioned,
-                format!(
-                    "is in state `{state}`, wanted `provisioned` or `externally provisioned`: install Linux on it, or let Metal3 do that by spec.os"
-                ),
+                format!("is being provisioned by someone ({field} is set)"),
             );
         }
         state => {
@@ -196,169 +165,11 @@ fn by_state(host: &BareMetalHost, found: &mut Vec<Ineligible>) {
             say(
                 found,
                 R::NotProvisioned,
-                format!(
-                    "is in state `{state}`, wanted `provisioned` or `externally provisioned`: Linux must be installed first"
-                ),
+                format!("is in state `{state}`, wanted `provisioned` or `externally provisioned`"),
             );
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use bpa_common::api::OwnerReference;
-    use bpa_common::api::metal3::ConsumerRef;
-
-    use super::*;
-    use crate::matching::testing::host;
-    use crate::matching::{Claimant, Offer};
-
-    fn reasons(change: impl FnOnce(&mut BareMetalHost)) -> Vec<IneligibleReason> {
-        let mut bmh = host("h1", 1);
-        change(&mut bmh);
-        refusals(&bmh).into_iter().map(|i| i.reason).collect()
-    }
-
-    #[test]
-    fn a_provisioned_free_host_is_eligible() {
-        assert_eq!(reasons(|_| ()), []);
-        assert_eq!(reasons(|h| h.status.provisioning.state = "externally provisioned".into()), []);
-    }
-
-    #[test]
-    fn each_sign_of_another_owner_refuses() {
-        use IneligibleReason as R;
-        assert_eq!(reasons(|h| h.spec.consumer_ref = Some(ConsumerRef::default())), [R::Claimed]);
-        assert_eq!(
-            reasons(|h| drop(h.metadata.labels.insert(NODE_REUSE.into(), "cp-x".into()))),
-            [R::ReservedForNodeReuse]
-        );
-        assert_eq!(
-            reasons(|h| drop(h.metadata.labels.insert(CLUSTER_NAME.into(), "c".into()))),
-            [R::InCluster]
-        );
-        assert_eq!(
-            reasons(|h| h
-                .metadata
-                .owner_references
-                .push(OwnerReference { kind: "Metal3Machine".into(), ..Default::default() })),
-            [R::OwnedByMachine]
-        );
-        assert_eq!(
-            reasons(|h| h.metadata.deletion_timestamp = Some(jiff::Timestamp::UNIX_EPOCH)),
-            [R::Deleting]
-        );
-    }
-
-    #[test]
-    fn each_annotation_of_others_refuses() {
-        use IneligibleReason as R;
-        for (key, reason) in [
-            (PAUSED, R::Paused),
-            (DETACHED, R::Detached),
-            (UNHEALTHY[0], R::MarkedUnhealthy),
-            (UNHEALTHY[1], R::MarkedUnhealthy),
-            ("reboot.metal3.io/metal3-remediation-1", R::RebootHeld),
-            (BLOCK_MOVE, R::BlockMove),
-        ] {
-            assert_eq!(
-                reasons(|h| drop(h.metadata.annotations.insert(key.into(), String::new()))),
-                [reason],
-                "{key}"
-            );
-        }
-    }
-
-    #[test]
-    fn each_state_that_is_not_ready_refuses() {
-        use IneligibleReason as R;
-        assert_eq!(reasons(|h| h.status.error_message = "no power".into()), [R::InError]);
-        assert_eq!(reasons(|h| h.status.operational_status = "servicing".into()), [R::NotOk]);
-        assert_eq!(reasons(|h| h.spec.online = false), [R::Offline]);
-        for state in ["available", "inspecting", "registering", "deprovisioning", "a new state", ""]
-        {
-            assert_eq!(
-                reasons(|h| h.status.provisioning.state = state.into()),
-                [R::NotProvisioned],
-                "{state}"
-            );
-        }
-        let image = |url: &str| Some(Image { url: url.into(), checksum: None });
-        assert_eq!(
-            reasons(|h| h.status.provisioning.image = image("a")),
-            [R::BeingProvisionedByOthers],
-            "someone has cleared the image: it will be wiped"
-        );
-        assert_eq!(
-            reasons(|h| {
-                h.status.provisioning.image = image("a");
-                h.spec.image = image("a");
-            }),
-            []
-        );
-        assert_eq!(
-            reasons(|h| {
-                h.status.provisioning.state = "available".into();
-                h.spec.image = Some(Default::default());
-            }),
-            [R::BeingProvisionedByOthers]
-        );
-    }
-
-    #[test]
-    fn our_own_claim_does_not_refuse_but_one_that_only_looks_alike_does() {
-        let ours = ConsumerRef {
-            kind: "Provisioning".into(),
-            name: "a".into(),
-            uid: "1".into(),
-            ..Default::default()
-        };
-        let mut bmh = host("h1", 1);
-        bmh.spec.consumer_ref = Some(ours.clone());
-        let offer = Offer::read(&bmh, None);
-        fn by(mark: &ConsumerRef) -> Claimant<'_> {
-            Claimant { mark, installs: false }
-        }
-        assert_eq!(offer.refusals(by(&ours)).count(), 0);
-        let nobody = ConsumerRef::default();
-        assert!(offer.is_free_for(by(&ours)) && !offer.is_free_for(by(&nobody)));
-        let other = ConsumerRef { uid: "2".into(), ..ours.clone() };
-        let found: Vec<_> = offer.refusals(by(&other)).collect();
-        assert_eq!(found[0].reason, IneligibleReason::Claimed);
-    }
-
-    /// An empty host is for those only who have an operating system installed; while that is done
-    /// for one, its state and errors speak against it for all others.
-    #[test]
-    fn an_empty_host_is_free_for_who_has_it_installed() {
-        let ours =
-            ConsumerRef { kind: "Provisioning".into(), uid: "1".into(), ..Default::default() };
-        let (with, without) =
-            (Claimant { mark: &ours, installs: true }, Claimant { mark: &ours, installs: false });
-        let free = |bmh: &BareMetalHost, who| Offer::read(bmh, None).is_free_for(who);
-        let mut bmh = host("h1", 1);
-        bmh.spec.online = false;
-        for state in ["available", "ready"] {
-            bmh.status.provisioning.state = state.into();
-            assert!(free(&bmh, with) && !free(&bmh, without), "{state}");
-        }
-        let image = |h: &mut BareMetalHost| h.spec.image = Some(Default::default());
-        let deploy = |h: &mut BareMetalHost| h.spec.custom_deploy = Some(Default::default());
-        let flag = |h: &mut BareMetalHost| h.spec.externally_provisioned = true;
-        let error = |h: &mut BareMetalHost| h.status.error_message = "no power".into();
-        let preparing = |h: &mut BareMetalHost| h.status.provisioning.state = "preparing".into();
-        for change in [image, deploy, flag, error, preparing] {
-            let mut other = bmh.clone();
-            change(&mut other);
-            assert!(!free(&other, with), "someone else's work, or not ready");
-            other.metadata.annotations.insert(
-                bpa_common::api::OS_MARK.into(),
-                r#"{"provisioning":"1","image":"u","online":true}"#.into(),
-            );
-            assert!(!free(&other, with), "the note alone does not make it ours");
-            other.spec.consumer_ref = Some(ours.clone());
-            assert!(free(&other, with) || other.metadata.annotations.is_empty());
-            assert!(!free(&other, without), "spec.os was taken away");
-        }
-    }
-}
+mod tests;

@@ -32,7 +32,7 @@ pub use offer::{Claimant, HostId, Offer};
 pub use report::{
     AssignmentReport, BarOf, HostReport, IneligibleGroup, IneligibleReport, PLAN_SCHEMA,
     PlanReport, Planned, Pool, ProvisioningPlan, Remedy, Unreadable, assigned_to, consumer_of,
-    in_groups, lease_mac, plan_all, plan_hash, plan_one,
+    in_groups, lease_mac, plan_all, plan_among, plan_hash, plan_one,
 };
 pub use requirement::{Miss, misses};
 pub use slot::{Need, Slot};

@@ -44,6 +44,10 @@ pub struct Offer {
     pub consumer: Option<ConsumerRef>,
     /// Why this host can't be taken by others than who has it; empty = it can.
     pub ineligible: Vec<Ineligible>,
+    /// It is being deleted.
+    pub deleting: bool,
+    /// Address of its BMC, to be compared only.
+    pub bmc: Option<String>,
     /// It has no operating system, and Metal3 would install one.
     pub installable: bool,
     /// Uid of the Provisioning for which its operating system is or was installed by us.
@@ -95,6 +99,8 @@ impl Offer {
             installation: installation(host),
             consumer: host.spec.consumer_ref.clone(),
             ineligible: refusals(host),
+            deleting: host.metadata.is_deleting(),
+            bmc: bmc(host),
             installable: is_installable(host),
             installed_for: OsMark::of(&host.metadata.annotations).map(|mark| mark.provisioning),
         }
@@ -146,6 +152,11 @@ fn all_macs(boot: Option<MacAddress>, places: &[&Hardware]) -> Vec<MacAddress> {
         }
     }
     macs
+}
+
+fn bmc(host: &BareMetalHost) -> Option<String> {
+    let address = host.spec.bmc.as_ref()?.address.trim().trim_end_matches('/').to_lowercase();
+    (!address.is_empty()).then_some(address)
 }
 
 /// Metal3 gives each provisioning an ID; the image tells a re-image apart where the ID stays.

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, HardwareData};
-use bpa_common::api::{API_VERSION, OsSpec, Provisioning};
+use bpa_common::api::{API_VERSION, HostUse, OsSpec, Provisioning};
 use bpa_common::net::MacAddress;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -214,8 +214,17 @@ pub fn plan_all<P: Borrow<Provisioning>>(
     provisionings: &[P],
     hosts: &[(&BareMetalHost, Option<&HardwareData>)],
 ) -> PlanReport {
-    let offers = hosts.iter().map(|(host, data)| Offer::read(host, *data)).collect();
-    let catalog = Catalog::new(offers);
+    plan_among(provisionings, hosts, &[])
+}
+
+/// As [`plan_all`], beside others who have hosts.
+pub fn plan_among<P: Borrow<Provisioning>>(
+    provisionings: &[P],
+    hosts: &[(&BareMetalHost, Option<&HardwareData>)],
+    uses: &[HostUse],
+) -> PlanReport {
+    let offers = hosts.iter().map(|(host, data)| Arc::new(Offer::read(host, *data))).collect();
+    let catalog = Catalog::of(offers, uses);
     let mut order: Vec<&Provisioning> = provisionings.iter().map(Borrow::borrow).collect();
     order.sort_by_key(|p| (p.metadata.creation_timestamp, p.metadata.key()));
     let mut taken: BTreeMap<HostId, String> = BTreeMap::new();
@@ -291,7 +300,7 @@ fn ineligible(
         let bar = bars.get(&index).filter(|bar| !marked(bar));
         lines.extend(bar.into_iter().chain(offer.refusals(who)).map(|i| IneligibleReport {
             host: offer.id.to_string(),
-            reason: i.reason.id(),
+            reason: i.reason.id().to_owned(),
             message: i.message.clone(),
         }));
     }

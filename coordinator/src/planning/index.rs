@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use bpa_common::api::HostUse;
 use bpa_common::api::metal3::ConsumerRef;
 
 use super::view::host_id;
@@ -16,6 +17,7 @@ use crate::matching::{Catalog, HostId, Offer};
 pub struct HostIndex {
     /// As they came last.
     records: Vec<Arc<HostRecord>>,
+    uses: Vec<HostUse>,
     by_id: BTreeMap<HostId, (Arc<HostRecord>, Arc<Offer>)>,
     by_consumer: BTreeMap<String, BTreeSet<HostId>>,
     catalog: Catalog,
@@ -26,14 +28,16 @@ impl HostIndex {
     /// The index of these hosts.
     pub fn of(records: &[Arc<HostRecord>]) -> Self {
         let mut index = Self::default();
-        index.update(records);
+        index.update(records, &[]);
         index
     }
 
-    /// Takes in the hosts as they are now.
-    pub fn update(&mut self, records: &[Arc<HostRecord>]) {
+    /// Takes in the hosts as they are now, and who else has some.
+    pub fn update(&mut self, records: &[Arc<HostRecord>], uses: &[HostUse]) {
         let same = |(old, new): (&Arc<HostRecord>, &Arc<HostRecord>)| Arc::ptr_eq(old, new);
-        if self.records.len() == records.len() && self.records.iter().zip(records).all(same) {
+        let same_hosts =
+            self.records.len() == records.len() && self.records.iter().zip(records).all(same);
+        if same_hosts && self.uses == uses {
             return;
         }
         let mut old = std::mem::take(&mut self.by_id);
@@ -53,8 +57,10 @@ impl HostIndex {
                 self.by_consumer.entry(consumer.uid.clone()).or_default().insert(id.clone());
             }
         }
-        self.catalog = Catalog::of(self.by_id.values().map(|(_, o)| Arc::clone(o)).collect());
+        let offers = self.by_id.values().map(|(_, offer)| Arc::clone(offer)).collect();
+        self.catalog = Catalog::of(offers, uses);
         self.records = records.to_vec();
+        self.uses = uses.to_vec();
         self.generation += 1;
     }
 
@@ -99,18 +105,39 @@ mod tests {
         let mut records = hosts(&["h1", "h2"]);
         let mut index = HostIndex::of(&records);
         assert_eq!(index.generation(), 1);
-        index.update(&records);
+        index.update(&records, &[]);
         assert_eq!(index.generation(), 1);
         let before = Arc::clone(&index.catalog().offers[1]);
         Arc::make_mut(&mut records[0]).host.spec.online = false;
-        index.update(&records);
+        index.update(&records, &[]);
         assert_eq!(index.generation(), 2);
         assert!(Arc::ptr_eq(&before, &index.catalog().offers[1]));
         let who = Claimant { mark: &ConsumerRef::default(), installs: false };
         assert!(!index.catalog().offers[0].is_free_for(who), "it is off now");
-        index.update(&records[1..]);
+        index.update(&records[1..], &[]);
         assert_eq!(index.catalog().offers.len(), 1);
         assert!(index.get(&host_id(&records[0])).is_none());
+    }
+
+    #[test]
+    fn who_else_has_a_host_counts_from_the_moment_it_is_known_until_it_is_over() {
+        let records = hosts(&["h1", "h2"]);
+        let mut index = HostIndex::of(&records);
+        let who = Claimant { mark: &ConsumerRef::default(), installs: false };
+        let free = |index: &HostIndex| -> Vec<bool> {
+            index.catalog().offers.iter().map(|offer| offer.is_free_for(who)).collect()
+        };
+        let used = HostUse {
+            host: records[1].host.metadata.key(),
+            kind: bpa_common::api::NeighbourKind::Machine,
+            by: bpa_common::api::ObjectKey::new("n", "m"),
+        };
+        index.update(&records, std::slice::from_ref(&used));
+        assert_eq!((free(&index), index.generation()), (vec![true, false], 2));
+        index.update(&records, &[used]);
+        assert_eq!(index.generation(), 2, "nothing is new");
+        index.update(&records, &[]);
+        assert_eq!(free(&index), [true, true]);
     }
 
     #[test]

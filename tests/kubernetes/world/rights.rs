@@ -21,6 +21,12 @@ metadata: {name: machine, annotations: {metal3.io/BareMetalHost: metal3/h7}}
 spec: {image: {url: 'http://192.0.2.1/x.img', checksum: abc}}
 ";
 
+const TEMPLATE: &str = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3MachineTemplate
+metadata: {name: template}
+spec: {template: {spec: {image: {url: 'http://192.0.2.1/x.img', checksum: abc}}}}
+";
+
 /// One right: which role it is in, and what it allows.
 #[derive(Clone, Debug, PartialEq)]
 struct Right {
@@ -120,6 +126,7 @@ impl Case {
             let kinds = "bmh,hardwaredata,site,software,clusters.bpa.akraino.org,bpa";
             kubectl.run(&["label", kinds, "--all", "seen=yes", "--overwrite"]);
             kubectl.apply(MACHINE);
+            kubectl.apply(TEMPLATE);
             kubectl.apply("apiVersion: metal3.io/v1alpha1\nkind: HostClaim\nmetadata: {name: claim}\nspec: {poweredOn: true}\n");
             let bound = json!({"status": {"bareMetalHost": {"name": "h8", "namespace": "m"}}});
             kubectl.patch("hostclaim", "claim", "status", &bound);
@@ -140,6 +147,7 @@ impl Case {
                 && seen(&all.clusters[0].metadata.labels)
                 && seen(&all.provisionings[0].metadata.labels)
                 && all.uses.len() == 2
+                && all.choosers.len() == 1
             {
                 return Ok(());
             }

@@ -59,6 +59,29 @@ metadata: {name: claim}
 spec: {poweredOn: true}
 ";
 
+/// Templates as CAPM3 publishes them, in both versions.
+#[tokio::test(flavor = "multi_thread")]
+async fn for_whom_else_hosts_are_chosen_is_seen() {
+    let place = place("seen-choosers").await;
+    for (version, values) in [("v1beta1", "[ours]"), ("v1beta2", "[ours, theirs]")] {
+        let selector =
+            format!("{{matchExpressions: [{{key: for, operator: NotIn, values: {values}}}]}}");
+        place.kubectl.apply(&format!(
+            "apiVersion: infrastructure.cluster.x-k8s.io/{version}\nkind: Metal3MachineTemplate\nmetadata: {{name: {version}}}\nspec: {{template: {{spec: {{hostSelector: {selector}, image: {{url: 'http://192.0.2.1/x.img', checksum: abc}}}}}}}}\n"
+        ));
+    }
+    let found = place.see("both", |s| (s.choosers.len() == 2).then(|| s.choosers.clone())).await;
+    let words: Vec<String> =
+        found.iter().map(|c| format!("{} {}: {}", c.kind, c.by.name, c.selector)).collect();
+    assert_eq!(
+        words,
+        [
+            "Metal3MachineTemplate v1beta1: for NotIn (ours)",
+            "Metal3MachineTemplate v1beta2: for NotIn (ours, theirs)"
+        ]
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn who_else_points_at_a_host_is_seen() {
     let place = place("seen-uses").await;
@@ -72,7 +95,10 @@ async fn who_else_points_at_a_host_is_seen() {
         uses.iter().map(|u| format!("{} {} {}", u.kind, u.by.name, u.host)).collect();
     words.sort();
     assert_eq!(words, ["HostClaim claim metal3/h8", "Metal3Machine machine metal3/h7"]);
+    assert_eq!(place.world.snapshot().await.unwrap().choosers, []);
     place.kubectl.run(&["annotate", "metal3machine", "machine", "metal3.io/BareMetalHost-"]);
     place.kubectl.run(&["delete", "hostclaim", "claim"]);
     place.see("none", |s| s.uses.is_empty().then_some(())).await;
+    let choosers = place.world.snapshot().await.unwrap().choosers;
+    assert_eq!(choosers.len(), 1, "it looks for another host: {choosers:?}");
 }

@@ -13,6 +13,7 @@ use super::scan::{Scan, Scanner};
 use super::state::{self, StateDir};
 use super::tracker::{GRACE, Tracker, View};
 use crate::cluster::kind::ObjectId;
+use crate::cluster::neighbours::Neighbour;
 use crate::cluster::port::{ObjectProblem, Snapshot, WorldError};
 use jiff::Timestamp;
 
@@ -38,6 +39,8 @@ pub struct Core {
     tracker: Tracker,
     pub(super) started: Instant,
     pub(super) reads: u64,
+    /// As they were read last.
+    neighbours: Vec<Neighbour>,
 }
 
 /// One read of everything, before types.
@@ -45,6 +48,8 @@ pub struct Core {
 pub struct Read {
     pub objects: BTreeMap<ObjectId, Merged>,
     pub problems: Vec<ObjectProblem>,
+    /// What objects of others say about hosts.
+    pub neighbours: Vec<Neighbour>,
     /// Read again after this long: something has not come to rest.
     pub again: Option<Duration>,
 }
@@ -60,6 +65,7 @@ impl Core {
             tracker: Tracker::default(),
             started: Instant::now(),
             reads: 0,
+            neighbours: Vec::new(),
         }
     }
 
@@ -77,7 +83,8 @@ impl Core {
         self.note_deletions(&view, &mut held, now)?;
         self.prune(&scan, &view, &held, &mut ledger)?;
 
-        let mut read = Read { problems: scan.problems, ..Read::default() };
+        let neighbours = self.neighbours_of(&scan, &view);
+        let mut read = Read { problems: scan.problems, neighbours, ..Read::default() };
         read.again = view.pending.then_some(if scan.unsettled { SETTLE } else { GRACE });
         if view.vanished {
             read.problems.push(self.vanished());
@@ -118,7 +125,21 @@ impl Core {
     pub fn snapshot(&mut self, now: Timestamp) -> Result<(Snapshot, Option<Duration>), WorldError> {
         let read = self.read(now)?;
         let objects = read.objects.into_values().collect();
-        Ok((assemble::snapshot(objects, read.problems), read.again))
+        let mut snapshot = assemble::snapshot(objects, read.problems);
+        read.neighbours.into_iter().for_each(|found| snapshot.put_neighbour(found));
+        Ok((snapshot, read.again))
+    }
+
+    /// What others say about hosts. While a file can't be read, what it said before holds: a host
+    /// must not become free by an accident.
+    fn neighbours_of(&mut self, scan: &Scan, view: &View) -> Vec<Neighbour> {
+        let mut now = scan.neighbours.clone();
+        if view.vanished || !scan.troubled.is_empty() {
+            let lost = self.neighbours.iter().filter(|old| !scan.neighbours.contains(old));
+            now.extend(lost.cloned());
+        }
+        self.neighbours.clone_from(&now);
+        now
     }
 
     pub(super) fn load_held(&self) -> Result<BTreeMap<ObjectId, Held>, WorldError> {

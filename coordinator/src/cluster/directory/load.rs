@@ -13,6 +13,7 @@ use super::scan;
 use super::state::io_error;
 use crate::cluster::files;
 use crate::cluster::kind::ObjectId;
+use crate::cluster::neighbours::Neighbour;
 use crate::cluster::port::{ObjectProblem, Snapshot, WorldError};
 
 /// What given files hold.
@@ -21,6 +22,8 @@ pub struct Loaded {
     manifests: Vec<Manifest>,
     /// Documents that can't be used.
     pub problems: Vec<ObjectProblem>,
+    /// What objects of others say about hosts.
+    pub neighbours: Vec<Neighbour>,
     /// Documents of kinds that are not ours.
     pub ignored: usize,
     /// Objects whose documents name no namespace.
@@ -59,6 +62,7 @@ impl Loaded {
     pub fn merge(&mut self, other: Self) {
         self.manifests.extend(other.manifests);
         self.problems.extend(other.problems);
+        self.neighbours.extend(other.neighbours);
         self.ignored += other.ignored;
         self.unplaced.extend(other.unplaced);
         self.mark_duplicates();
@@ -79,6 +83,7 @@ impl Loaded {
 
     fn take(&mut self, parsed: Parsed) {
         self.problems.extend(parsed.problems);
+        self.neighbours.extend(parsed.neighbours);
         self.ignored += parsed.ignored;
         self.unplaced.extend(parsed.unplaced);
         for manifest in parsed.manifests {
@@ -127,7 +132,9 @@ impl Loaded {
             merged
         };
         let objects = self.manifests.iter().map(complete).collect();
-        assemble::snapshot(objects, self.problems.clone())
+        let mut snapshot = assemble::snapshot(objects, self.problems.clone());
+        self.neighbours.iter().cloned().for_each(|found| snapshot.put_neighbour(found));
+        snapshot
     }
 }
 

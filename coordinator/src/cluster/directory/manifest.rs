@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use bpa_common::api::ObjectKey;
 use serde_json::{Map, Value};
 
 use super::header::{Header, header};
 use crate::cluster::decode::drop_nulls;
-use crate::cluster::kind::ObjectId;
+use crate::cluster::kind::{DEFAULT_NAMESPACE, ObjectId};
+use crate::cluster::neighbours::{self, Neighbour};
 use crate::cluster::port::ObjectProblem;
 
 /// Largest file that is read, bytes.
@@ -53,6 +55,8 @@ pub struct Manifest {
 pub struct Parsed {
     pub manifests: Vec<Manifest>,
     pub problems: Vec<ObjectProblem>,
+    /// What objects of others say about hosts.
+    pub neighbours: Vec<Neighbour>,
     /// Documents of kinds that are not ours to read (Secrets of an export, CAPI's Cluster, …).
     pub ignored: usize,
     /// Objects whose documents name no namespace.
@@ -163,7 +167,15 @@ fn take(parsed: &mut Parsed, place: Place, value: Value) {
 
 fn take_object(parsed: &mut Parsed, place: Place, value: Value) {
     match header(&value) {
-        Ok(Header::Foreign) => parsed.ignored += 1,
+        Ok(Header::Foreign) => match neighbours::kind_of(&value) {
+            Some(kind) => {
+                let part = |name: &str| value["metadata"][name].as_str();
+                let namespace = part("namespace").unwrap_or(DEFAULT_NAMESPACE);
+                let by = ObjectKey::new(namespace, part("name").unwrap_or_default());
+                parsed.neighbours.extend(neighbours::read(kind, by, &value));
+            }
+            None => parsed.ignored += 1,
+        },
         Ok(Header::Ours(id)) => {
             if value["metadata"].get("namespace").is_none_or(Value::is_null) {
                 parsed.unplaced.insert(id.clone());

@@ -85,6 +85,18 @@ fn a_cluster_of_another_group_is_not_ours() {
 }
 
 #[test]
+fn objects_of_others_are_read_for_what_they_say_of_hosts_whatever_their_shape() {
+    let api = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: Metal3Machine\n";
+    let text = format!(
+        "{api}metadata: {{name: m, namespace: capi, annotations: {{metal3.io/BareMetalHost: a/b}}}}\n---\n{api}metadata: 7\n---\n{api}metadata: {{name: [x]}}\nspec: 7\n"
+    );
+    let parsed = parse("a.yaml", &text);
+    assert_eq!((parsed.ignored, parsed.problems.len(), parsed.neighbours.len()), (0, 0, 3));
+    let Neighbour::Has(found) = &parsed.neighbours[0] else { panic!("{:?}", parsed.neighbours) };
+    assert_eq!((found.host.to_string(), found.by.to_string()), ("a/b".into(), "capi/m".into()));
+}
+
+#[test]
 fn depth_aliases_and_numbers_of_documents_are_limited() {
     let deep = format!("a: {}1{}\n", "[".repeat(500), "]".repeat(500));
     assert!(only_problem(&deep).contains("not YAML that can be read"));

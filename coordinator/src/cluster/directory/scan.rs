@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime};
 use super::manifest::{self, MAX_FILE, Manifest, Parsed};
 use crate::cluster::files;
 use crate::cluster::kind::ObjectId;
+use crate::cluster::neighbours::Neighbour;
 use crate::cluster::port::{ObjectProblem, WorldError};
 
 /// Most files that are read.
@@ -28,6 +29,8 @@ const RACY: Duration = Duration::from_secs(2);
 pub struct Scan {
     pub manifests: BTreeMap<ObjectId, Arc<Manifest>>,
     pub problems: Vec<ObjectProblem>,
+    /// What objects of others say about hosts.
+    pub neighbours: Vec<Neighbour>,
     /// Files of which something could not be read: what they held before is not gone.
     pub troubled: BTreeSet<String>,
     /// A file has not come to rest: look again soon.
@@ -145,6 +148,7 @@ fn collect(scan: &mut Scan, files: &BTreeMap<String, Arc<Parsed>>) {
             scan.troubled.insert(name.clone());
             scan.problems.extend(parsed.problems.iter().cloned());
         }
+        scan.neighbours.extend(parsed.neighbours.iter().cloned());
         for manifest in &parsed.manifests {
             places.entry(&manifest.id).or_default().push(manifest);
         }

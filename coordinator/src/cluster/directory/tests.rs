@@ -116,6 +116,27 @@ async fn objects_get_what_a_directory_cannot_say_and_keep_it() {
     assert_eq!((mode(""), mode("ledger.json"), mode("overlay")), (0o700, 0o600, 0o700));
 }
 
+const MACHINE: &str = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: Metal3Machine\nmetadata: {name: m, namespace: capi, annotations: {metal3.io/BareMetalHost: metal3/host1}}\n";
+
+/// An export of Metal3 may hold them beside the hosts.
+#[tokio::test]
+async fn who_else_has_a_host_is_seen_and_not_forgotten_while_its_file_cannot_be_read() {
+    let lab = Lab::new();
+    lab.write("machines.yaml", MACHINE);
+    let world = lab.open(Role::Runner);
+    let users = |snapshot: Snapshot| -> Vec<String> {
+        snapshot.uses.iter().map(|used| format!("{} {}", used.by, used.host)).collect()
+    };
+    assert_eq!(users(world.snapshot().await.unwrap()), ["capi/m metal3/host1"]);
+    lab.write("machines.yaml", "a: \"unfinished\n");
+    assert_eq!(users(world.snapshot().await.unwrap()), ["capi/m metal3/host1"]);
+    lab.write("machines.yaml", &MACHINE.replace("metal3/host1", ""));
+    let snapshot = until(&world, |s| s.uses.is_empty()).await;
+    assert_eq!(snapshot.choosers.len(), 1);
+    lab.remove("machines.yaml");
+    assert_eq!(until(&world, |s| s.choosers.is_empty()).await.problems, []);
+}
+
 #[tokio::test]
 async fn a_claim_is_exclusive_survives_a_restart_and_is_released() {
     let lab = Lab::new();

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
-use bpa_common::api::{Cluster, ObjectKey, ObjectMeta, Provisioning, Site, Software};
+use bpa_common::api::{
+    Cluster, NeighbourKind, ObjectKey, ObjectMeta, Provisioning, Site, Software,
+};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
@@ -13,9 +15,9 @@ use super::fault::Fault;
 use super::health::{Health, Need, Scope, Watched};
 use super::pair::Pair;
 use super::raw::Raw;
-use super::uses::UseKind;
 use crate::cluster::kind::Kind;
-use crate::cluster::{HostUse, ObjectProblem, Snapshot};
+use crate::cluster::neighbours::{self, Neighbour};
+use crate::cluster::{ObjectProblem, Snapshot};
 
 /// What is known of the objects. Read by decisions, written by watches.
 #[derive(Debug)]
@@ -35,8 +37,8 @@ struct Shelves {
     sites: Shelf<Site>,
     softwares: Shelf<Software>,
     clusters: Shelf<Cluster>,
-    /// By the object that points; only those that do.
-    uses: BTreeMap<(UseKind, ObjectKey), HostUse>,
+    /// Only those that have a host or choose one.
+    neighbours: BTreeMap<(NeighbourKind, ObjectKey), Neighbour>,
     health: Health,
 }
 
@@ -49,7 +51,7 @@ impl Cache {
             sites: Shelf::new(),
             softwares: Shelf::new(),
             clusters: Shelf::new(),
-            uses: BTreeMap::new(),
+            neighbours: BTreeMap::new(),
             health: Health::new(lenient),
         };
         Self { shelves: RwLock::new(shelves), changes: watch::channel(0).0 }
@@ -99,7 +101,7 @@ impl Cache {
     pub fn put(&self, scope: &Scope, raw: Raw, tell: bool) {
         let kind = match scope.kind {
             Watched::Object(kind) => kind,
-            Watched::Use(kind) => return self.put_use(scope, kind, raw, tell),
+            Watched::Neighbour(kind) => return self.put_neighbour(scope, kind, raw, tell),
         };
         let key = raw.key();
         // Decoding is done before the lock is taken.
@@ -138,13 +140,13 @@ impl Cache {
         }
     }
 
-    fn put_use(&self, scope: &Scope, kind: UseKind, raw: Raw, tell: bool) {
+    fn put_neighbour(&self, scope: &Scope, kind: NeighbourKind, raw: Raw, tell: bool) {
         let key = (kind, raw.key());
-        let new = kind.host_of(raw);
+        let new = neighbours::read(kind, raw.key(), &raw.into_value());
         let mut shelves = self.write();
         let old = match new.clone() {
-            Some(found) => shelves.uses.insert(key, found),
-            None => shelves.uses.remove(&key),
+            Some(found) => shelves.neighbours.insert(key, found),
+            None => shelves.neighbours.remove(&key),
         };
         shelves.health.heard(scope);
         drop(shelves);
@@ -194,11 +196,13 @@ impl Cache {
             sites: owned(good(&shelves.sites, &mut problems)),
             softwares: owned(good(&shelves.softwares, &mut problems)),
             clusters: owned(good(&shelves.clusters, &mut problems)),
-            uses: shelves.uses.values().cloned().collect(),
             installs_os: true,
             ..Snapshot::default()
         };
         snapshot.problems = problems;
+        for neighbour in shelves.neighbours.values() {
+            snapshot.put_neighbour(neighbour.clone());
+        }
         Some(snapshot)
     }
 
@@ -237,8 +241,8 @@ impl Shelves {
     fn remove(&mut self, kind: Watched, key: &ObjectKey) {
         let kind = match kind {
             Watched::Object(kind) => kind,
-            Watched::Use(kind) => {
-                self.uses.remove(&(kind, key.clone()));
+            Watched::Neighbour(kind) => {
+                self.neighbours.remove(&(kind, key.clone()));
                 return;
             }
         };
@@ -264,8 +268,8 @@ impl Shelves {
     fn keys(&self, kind: Watched) -> Vec<ObjectKey> {
         let kind = match kind {
             Watched::Object(kind) => kind,
-            Watched::Use(kind) => {
-                let of_kind = self.uses.keys().filter(|(found, _)| *found == kind);
+            Watched::Neighbour(kind) => {
+                let of_kind = self.neighbours.keys().filter(|(found, _)| *found == kind);
                 return of_kind.map(|(_, key)| key.clone()).collect();
             }
         };

@@ -116,7 +116,7 @@ fn every_change_is_told_and_the_uid_is_known() {
 #[test]
 fn who_points_at_a_host_is_known_until_it_does_not_any_more() {
     let cache = ready();
-    let scope = Scope { kind: Watched::Use(UseKind::Machine), namespace: None };
+    let scope = Scope { kind: Watched::Neighbour(NeighbourKind::Machine), namespace: None };
     cache.begin(scope.clone(), Need::Optional);
     cache.listed(&scope, &BTreeSet::new());
     let machine = |host: Value| {
@@ -127,7 +127,7 @@ fn who_points_at_a_host_is_known_until_it_does_not_any_more() {
     cache.put(&scope, machine(json!("m/h1")), true);
     let uses = cache.snapshot().unwrap().uses;
     assert_eq!(
-        (uses[0].kind, &uses[0].host, &uses[0].by),
+        (uses[0].kind.name(), &uses[0].host, &uses[0].by),
         ("Metal3Machine", &key("h1"), &key("a"))
     );
     let mut changes = cache.changes();

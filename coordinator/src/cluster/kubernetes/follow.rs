@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bpa_common::api::ObjectKey;
+use bpa_common::api::{NeighbourKind, ObjectKey};
 use futures_util::StreamExt;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Config, Error, Event, watcher};
@@ -16,7 +16,7 @@ use super::fault::{self, Fault};
 use super::health::{Need, Scope, Watched};
 use super::raw::Raw;
 use super::resource;
-use super::uses::UseKind;
+use super::uses;
 use crate::cluster::kind::Kind;
 
 /// Ends of watches, seconds: before load balancers drop them as idle (some do at 240 s).
@@ -29,22 +29,23 @@ const OTHER_VERSION: Duration = Duration::from_secs(10);
 const LIST_LIMIT: Duration = Duration::from_secs(60);
 
 /// What is watched, in the order in which it is begun.
-pub const WATCHED: [(Watched, Need); 8] = [
+pub const WATCHED: [(Watched, Need); 9] = [
     (Watched::Object(Kind::Provisioning), Need::Required),
     (Watched::Object(Kind::Site), Need::Required),
     (Watched::Object(Kind::Software), Need::Required),
     (Watched::Object(Kind::Cluster), Need::Required),
     (Watched::Object(Kind::Host), Need::MayBeUnserved),
     (Watched::Object(Kind::Hardware), Need::MayBeUnserved),
-    (Watched::Use(UseKind::Machine), Need::Optional),
-    (Watched::Use(UseKind::Claim), Need::Optional),
+    (Watched::Neighbour(NeighbourKind::Machine), Need::Optional),
+    (Watched::Neighbour(NeighbourKind::Template), Need::Optional),
+    (Watched::Neighbour(NeighbourKind::Claim), Need::Optional),
 ];
 
 /// Follows one kind in one namespace, or in all.
 pub async fn follow(client: Client, scope: Scope, cache: Arc<Cache>) {
     let resources = match scope.kind {
         Watched::Object(kind) => vec![resource::api_resource(kind)],
-        Watched::Use(kind) => kind.resources(),
+        Watched::Neighbour(kind) => uses::resources(kind),
     };
     for resource in resources.iter().cycle() {
         let api = resource::all(&client, resource, scope.namespace.as_deref());
@@ -109,7 +110,7 @@ fn take(
 fn tell(error: &watcher::Error, scope: &Scope, cache: &Cache) -> Fault {
     let (meaning, message) = meaning(error);
     // That a watch must be begun again after a while is the normal course of things.
-    let not_there = matches!(scope.kind, Watched::Use(_)) && meaning == Fault::Unserved;
+    let not_there = matches!(scope.kind, Watched::Neighbour(_)) && meaning == Fault::Unserved;
     let ordinary = not_there || message.contains("(410)");
     if cache.failed(scope, meaning, message.clone()) && !ordinary {
         tracing::warn!(watch = %scope.words(), error = message, "can't be watched; trying again");

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use bpa_common::api::NeighbourKind;
+
 use super::fault::Fault;
-use super::uses::UseKind;
 use crate::cluster::ObjectProblem;
 use crate::cluster::kind::Kind;
 
@@ -17,8 +18,8 @@ const CALM: Duration = Duration::from_secs(90);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Watched {
     Object(Kind),
-    /// Objects of others, looked at for the hosts that they point at.
-    Use(UseKind),
+    /// Objects of others, looked at for the hosts that they have or choose.
+    Neighbour(NeighbourKind),
 }
 
 impl Watched {
@@ -26,14 +27,14 @@ impl Watched {
     pub fn name(self) -> &'static str {
         match self {
             Self::Object(kind) => kind.name(),
-            Self::Use(kind) => kind.name(),
+            Self::Neighbour(kind) => kind.name(),
         }
     }
 
     fn group(self) -> &'static str {
         match self {
             Self::Object(kind) => kind.group(),
-            Self::Use(kind) => kind.group(),
+            Self::Neighbour(kind) => kind.group(),
         }
     }
 }
@@ -246,7 +247,7 @@ mod tests {
     #[test]
     fn what_only_some_have_is_missed_by_nobody_and_what_is_hidden_is_told() {
         let now = Instant::now();
-        let scope = Scope { kind: Watched::Use(UseKind::Machine), namespace: None };
+        let scope = Scope { kind: Watched::Neighbour(NeighbourKind::Machine), namespace: None };
         let mut health = Health::new(false);
         health.add(scope.clone(), Need::Optional);
         assert!(health.missing().is_some(), "it is waited for");

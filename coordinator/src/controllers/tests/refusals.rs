@@ -1,6 +1,7 @@
 //! Answers of an agent that does not take an order, and hosts that others take.
 
 use bpa_common::api::metal3::ConsumerRef;
+use bpa_common::api::{HostUse, NeighbourKind};
 use bpa_common::wire::v1::{OrderRefusal, RunId};
 
 use super::super::testing::{Bench, Ends};
@@ -171,6 +172,30 @@ async fn a_host_that_someone_takes_first_is_not_taken_back() {
     bench.edit_host("h1", |h| h.host.spec.consumer_ref = None);
     bench.run().await;
     assert_eq!(bench.fleet.lock().journal.len(), 1);
+}
+
+/// CAPM3 writes its mark on the host of its annotation at any time (its issue 3516).
+#[tokio::test]
+async fn a_host_that_an_object_of_others_points_at_is_not_taken_until_it_does_not() {
+    let bench = Bench::edge();
+    let host = bench.world.lock().snapshot.hosts[0].host.metadata.key();
+    let name = host.name.clone();
+    let used = HostUse {
+        host,
+        kind: NeighbourKind::Machine,
+        by: bpa_common::api::ObjectKey::new("capi", "worker-0"),
+    };
+    bench.world.lock().snapshot.uses.push(used);
+    let mut controller = bench.run().await;
+    let words = bench.words("edge", "HostsMatched");
+    assert!(
+        words.contains(&format!("{name} is the host of Metal3Machine capi/worker-0")),
+        "{words}"
+    );
+    assert_eq!(bench.holder(&name), None);
+    bench.world.lock().snapshot.uses.clear();
+    bench.settle(&mut controller).await;
+    assert_eq!(bench.holder(&name).as_deref(), Some("Provisioning edge"));
 }
 
 #[tokio::test]
