@@ -5,6 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use super::hardware::{
+    Cpu, Disk, Hardware, HardwareDataSpec, Inspected, InspectedNic, Nic, SystemVendor, readable_mac,
+};
 use super::object::{Object, resource};
 
 /// `apiVersion` of Metal3's host objects.
@@ -114,70 +117,4 @@ pub struct ProvisioningState {
     pub id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
-}
-
-/// `spec` of HardwareData.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct HardwareDataSpec {
-    pub hardware: Option<Hardware>,
-}
-
-/// Hardware as inspection found it; same schema in both places.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Hardware {
-    pub cpu: Option<Cpu>,
-    /// MiB; 0 or absent when the inspection could not read it.
-    pub ram_mebibytes: Option<u64>,
-    pub nics: Vec<Nic>,
-    pub storage: Vec<Disk>,
-    pub system_vendor: Option<SystemVendor>,
-    pub hostname: String,
-}
-
-/// `cpu`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Cpu {
-    pub arch: String,
-    pub model: String,
-    pub flags: Vec<String>,
-    /// Logical CPUs (threads), not sockets or cores.
-    pub count: Option<u32>,
-}
-
-/// One entry of `nics`; dual stack is two entries with the same MAC.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Nic {
-    pub name: String,
-    pub model: String,
-    pub mac: String,
-    /// As seen at inspection: may be stale.
-    pub ip: String,
-    pub speed_gbps: u32,
-    pub pxe: bool,
-}
-
-/// One entry of `storage`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Disk {
-    pub name: String,
-    pub size_bytes: Option<u64>,
-    pub rotational: bool,
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub serial_number: String,
-    pub wwn: String,
-}
-
-/// `systemVendor`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct SystemVendor {
-    pub manufacturer: String,
-    pub product_name: String,
-    pub serial_number: String,
 }

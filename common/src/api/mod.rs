@@ -5,6 +5,7 @@
 
 mod cluster;
 mod condition;
+mod hardware;
 mod meta;
 pub mod metal3;
 mod neighbours;

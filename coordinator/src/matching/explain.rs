@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use bpa_common::api::FailureDomains;
+use bpa_common::net::MacAddress;
 
 use super::requirement::{fits, misses, nearness};
 use super::solve::{Bottleneck, Wish};
@@ -195,7 +196,10 @@ fn near_misses(
             }
         }
         for (host, count) in nearest.into_values().take(NEAREST) {
-            lines.extend(misses(need, catalog, host).into_iter().map(|miss| NearMiss {
+            // Why a MAC names no host is told by itself.
+            let told =
+                misses(need, catalog, host).into_iter().filter(|m| m.requirement != "mac-address");
+            lines.extend(told.map(|miss| NearMiss {
                 slot: named(&names),
                 host: catalog.offers[host].id.to_string(),
                 more: count - 1,
@@ -232,6 +236,17 @@ fn found_of<'a>(need: &Need, offer: &'a Offer) -> Found<'a> {
     }
 }
 
+/// A host that seems to be meant by a MAC, and what stands where its boot MAC should be: the
+/// definition of a BareMetalHost lets any text pass that contains one.
+fn odd_boot_mac(catalog: &Catalog, mac: MacAddress) -> Option<(String, &str)> {
+    let mac = mac.to_string();
+    catalog.offers.iter().find_map(|offer| {
+        let odd = offer.odd_boot_mac.as_deref()?;
+        let meant = odd.to_ascii_lowercase().replace('-', ":").contains(&mac);
+        meant.then(|| (offer.id.to_string(), odd))
+    })
+}
+
 /// A MAC that names no host, or more than one, is said so.
 fn mac_words(
     need: &Need,
@@ -239,7 +254,7 @@ fn mac_words(
     names: &[String],
     free: impl Fn(usize) -> bool,
 ) -> Vec<NearMiss> {
-    let say = |mac: &bpa_common::net::MacAddress, host: String, found: String| NearMiss {
+    let say = |mac: &MacAddress, host: String, found: String| NearMiss {
         slot: named(names),
         host,
         more: 0,
@@ -255,7 +270,16 @@ fn mac_words(
             let hosts: Vec<String> =
                 all.iter().map(|i| catalog.offers[*i].id.to_string()).collect();
             match (all, catalog.host_of(*mac)) {
-                ([], _) => Some(say(mac, "none".into(), "no BareMetalHost shows this MAC".into())),
+                ([], _) => Some(match odd_boot_mac(catalog, *mac) {
+                    None => say(mac, "none".into(), "no BareMetalHost shows this MAC".into()),
+                    Some((host, odd)) => say(
+                        mac,
+                        host,
+                        format!(
+                            "bootMACAddress is `{odd}`, which is not one MAC; correct it there"
+                        ),
+                    ),
+                }),
                 (_, None) => Some(say(
                     mac,
                     shown(&hosts),

@@ -39,6 +39,8 @@ pub use slot::{Need, Slot};
 pub use solve::{Assignment, Bottleneck, Solution, Wish, most_in_a_domain, solve};
 
 #[cfg(test)]
+mod bug_tests;
+#[cfg(test)]
 mod statements;
 #[cfg(test)]
 mod testing;

@@ -1,9 +1,10 @@
 //! An offer: what a host has, as Metal3 knows it. Every part may be unknown.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use bpa_common::api::OsMark;
-use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, Hardware, HardwareData};
+use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, HardwareData, Inspected, readable_mac};
 use bpa_common::net::MacAddress;
 
 use super::eligibility::{Ineligible, IneligibleReason, is_installable, refusals};
@@ -28,8 +29,12 @@ pub struct Offer {
     pub id: HostId,
     /// Empty or unreadable boot MACs are none; they never match.
     pub boot_mac: Option<MacAddress>,
-    /// All unicast MACs, the boot MAC first, then PXE NICs, then the rest as inspected.
+    /// What stands in `bootMACAddress` when it is not one MAC.
+    pub odd_boot_mac: Option<String>,
+    /// All unicast MACs, the boot MAC first, then as [`Inspected::nics`] has them.
     pub macs: Vec<MacAddress>,
+    /// Addresses that it had when it was inspected; they may be stale.
+    pub inspected: Vec<IpAddr>,
     /// Logical CPUs; none = unknown.
     pub cpu: Option<u32>,
     /// Bytes; none = unknown.
@@ -37,6 +42,8 @@ pub struct Offer {
     /// The largest disk in bytes; none = unknown.
     pub disk: Option<u64>,
     pub serial: Option<String>,
+    /// `x86_64`, `aarch64`; none = unknown.
+    pub architecture: Option<String>,
     pub labels: BTreeMap<String, String>,
     /// Identifies the OS installation: a new one may have new host keys.
     pub installation: String,
@@ -64,16 +71,14 @@ pub struct Claimant<'a> {
 }
 
 impl Offer {
-    /// Reads a host. HardwareData is preferred section by section (Metal3 is moving there),
-    /// then `status.hardware`, else the part is unknown.
+    /// Reads a host. HardwareData is preferred section by section, then `status.hardware`, else the
+    /// part is unknown.
     pub fn read(host: &BareMetalHost, data: Option<&HardwareData>) -> Self {
-        let places: Vec<&Hardware> = data
-            .and_then(|d| d.spec.hardware.as_ref())
-            .into_iter()
-            .chain(host.status.hardware.as_ref())
-            .collect();
-        let boot_mac =
-            host.spec.boot_mac_address.trim().parse().ok().filter(|m: &MacAddress| m.is_unicast());
+        let inspected = Inspected::of(host, data);
+        let boot_mac = readable_mac(&host.spec.boot_mac_address);
+        let nics = inspected.nics();
+        let mut macs: Vec<MacAddress> = boot_mac.into_iter().collect();
+        macs.extend(nics.iter().map(|nic| nic.mac).filter(|mac| Some(*mac) != boot_mac));
         Self {
             id: HostId {
                 namespace: host.metadata.namespace.clone(),
@@ -81,20 +86,14 @@ impl Offer {
                 uid: host.metadata.uid.clone(),
             },
             boot_mac,
-            macs: all_macs(boot_mac, &places),
-            cpu: places.iter().find_map(|h| h.cpu.as_ref()?.count.filter(|n| *n > 0)),
-            memory: places
-                .iter()
-                .find_map(|h| h.ram_mebibytes.filter(|m| *m > 0))
-                .and_then(|mib| mib.checked_mul(1 << 20)),
-            disk: places.iter().find_map(|h| {
-                h.storage.iter().filter_map(|d| d.size_bytes).filter(|b| *b > 0).max()
-            }),
-            serial: places
-                .iter()
-                .filter_map(|h| h.system_vendor.as_ref())
-                .map(|v| v.serial_number.trim().to_owned())
-                .find(|s| !s.is_empty()),
+            macs,
+            odd_boot_mac: odd_boot_mac(host, boot_mac),
+            inspected: nics.into_iter().flat_map(|nic| nic.addresses).collect(),
+            cpu: inspected.cpus(),
+            memory: inspected.memory(),
+            disk: inspected.disks().into_iter().filter_map(|disk| disk.size_bytes).max(),
+            serial: inspected.serial().map(str::to_owned),
+            architecture: inspected.architecture().map(str::to_owned),
             labels: host.metadata.labels.clone(),
             installation: installation(host),
             consumer: host.spec.consumer_ref.clone(),
@@ -136,22 +135,10 @@ impl Offer {
     }
 }
 
-fn all_macs(boot: Option<MacAddress>, places: &[&Hardware]) -> Vec<MacAddress> {
-    let nics = places.iter().map(|h| &h.nics).find(|n| !n.is_empty());
-    let read = |pxe: bool| {
-        nics.into_iter()
-            .flatten()
-            .filter(move |nic| nic.pxe == pxe)
-            .filter_map(|nic| nic.mac.trim().parse().ok())
-            .filter(|m: &MacAddress| m.is_unicast())
-    };
-    let mut macs: Vec<MacAddress> = Vec::new();
-    for mac in boot.into_iter().chain(read(true)).chain(read(false)) {
-        if !macs.contains(&mac) {
-            macs.push(mac);
-        }
-    }
-    macs
+/// What stands where the boot MAC should be and is none; its beginning.
+fn odd_boot_mac(host: &BareMetalHost, read: Option<MacAddress>) -> Option<String> {
+    let text = host.spec.boot_mac_address.trim();
+    (read.is_none() && !text.is_empty()).then(|| text.chars().take(80).collect())
 }
 
 fn bmc(host: &BareMetalHost) -> Option<String> {
@@ -169,7 +156,7 @@ fn installation(host: &BareMetalHost) -> String {
 #[cfg(test)]
 mod tests {
     use bpa_common::api::ObjectMeta;
-    use bpa_common::api::metal3::{Cpu, Disk, Nic};
+    use bpa_common::api::metal3::{Cpu, Disk, Hardware, Nic};
 
     use super::*;
     use crate::matching::testing::{GIB, host};

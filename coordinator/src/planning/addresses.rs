@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use bpa_common::net::MacAddress;
+use bpa_common::net::{MacAddress, names_a_host};
 use bpa_common::wire::v1::LeaseEntry;
 
 use super::draft::{Draft, Held};
@@ -27,7 +27,7 @@ pub struct Leased {
 pub fn lease_of(macs: &[MacAddress], leases: &LeaseView) -> Option<Leased> {
     macs.iter().find_map(|mac| {
         let entries = leases.by_mac.get(mac)?;
-        let best = entries.iter().filter(|e| is_usable(e.address)).max_by_key(|e| rank(e))?;
+        let best = entries.iter().filter(|e| names_a_host(e.address)).max_by_key(|e| rank(e))?;
         let mut others: Vec<IpAddr> =
             entries.iter().map(|e| e.address).filter(|a| *a != best.address).collect();
         others.sort();
@@ -44,15 +44,6 @@ pub fn lease_of(macs: &[MacAddress], leases: &LeaseView) -> Option<Leased> {
 
 fn rank(entry: &LeaseEntry) -> (bool, Option<i64>, Option<i64>, IpAddr) {
     (entry.chosen, entry.renewed, entry.expires, entry.address)
-}
-
-/// Addresses that can't be those of a node, whatever a lease file says.
-fn is_usable(address: IpAddr) -> bool {
-    let link_local = match address {
-        IpAddr::V4(v4) => v4.is_link_local() || v4.is_broadcast(),
-        IpAddr::V6(v6) => v6.is_unicast_link_local(),
-    };
-    !(address.is_loopback() || address.is_multicast() || address.is_unspecified() || link_local)
 }
 
 /// The MACs of a host in the order in which they are asked: the one that names it first.
@@ -93,7 +84,7 @@ pub fn resolve(draft: &mut Draft<'_>, leases: &LeaseView) -> Result<(), Held> {
                 (node.address, node.address_source) = (None, String::new());
                 node.state = node_state::WAITING_FOR_LEASE.to_owned();
                 node.message = waits_for(&macs);
-                missing.push(format!("{} ({})", node.host, mac_words(&macs)));
+                missing.push(format!("{} ({}{})", node.host, mac_words(&macs), seen_before(offer)));
             }
         }
     }
@@ -142,6 +133,16 @@ fn judge(
 fn mac_words(macs: &[MacAddress]) -> String {
     let words: Vec<String> = macs.iter().take(4).map(ToString::to_string).collect();
     if words.is_empty() { "no MAC known".to_owned() } else { words.join(", ") }
+}
+
+/// Addresses of an inspection are told and not used: the system that was installed since may have
+/// another one.
+fn seen_before(offer: &Offer) -> String {
+    let seen: Vec<String> = offer.inspected.iter().take(4).map(ToString::to_string).collect();
+    match seen.as_slice() {
+        [] => String::new(),
+        seen => format!("; had {} when Metal3 inspected it", seen.join(", ")),
+    }
 }
 
 fn waits_for(macs: &[MacAddress]) -> String {

@@ -90,12 +90,12 @@ pub fn host(record: &HostRecord, events: &[EventRecord], now: Timestamp) -> Stri
     field(&mut out, "Online", if host.spec.online { "yes" } else { "no" });
     let used = Some(get::used_by(record)).filter(|who| !who.is_empty());
     field(&mut out, "Used by", used.as_deref().unwrap_or("nobody"));
-    field(&mut out, "MACs", &get::macs(record).join(", "));
+    field(&mut out, "MACs", &get::macs(record).replace(',', ", "));
     let hardware = get::hardware(record);
     let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
-    field(&mut out, "CPUs", &known(hardware.and_then(get::cpus)));
-    field(&mut out, "Memory", &known(hardware.and_then(get::memory)));
-    field(&mut out, "Disks", &known(hardware.and_then(get::disks)));
+    field(&mut out, "CPUs", &known(get::cpus(hardware)));
+    field(&mut out, "Memory", &known(get::memory(hardware)));
+    field(&mut out, "Disks", &known(get::disks(hardware)));
     let labels: Vec<String> =
         host.metadata.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
     told(&mut out, "Labels", &labels.join("\n"));

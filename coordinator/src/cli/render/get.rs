@@ -1,7 +1,7 @@
 //! Tables of objects.
 
 use bpa_common::api::Site;
-use bpa_common::api::metal3::Hardware;
+use bpa_common::api::metal3::{Inspected, readable_mac};
 use jiff::Timestamp;
 
 use super::table::Table;
@@ -89,10 +89,10 @@ pub fn hosts(snapshot: &Snapshot) -> Table {
             host.metadata.name.clone(),
             host.status.provisioning.state.clone(),
             host.status.operational_status.clone(),
-            hardware.and_then(cpus).unwrap_or_else(unknown),
-            hardware.and_then(memory).unwrap_or_else(unknown),
-            hardware.and_then(disks).unwrap_or_else(unknown),
-            macs(record).join(","),
+            cpus(hardware).unwrap_or_else(unknown),
+            memory(hardware).unwrap_or_else(unknown),
+            disks(hardware).unwrap_or_else(unknown),
+            macs(record),
             used_by(record),
         ]);
     }
@@ -103,38 +103,44 @@ fn unknown() -> String {
     "unknown".to_owned()
 }
 
-/// Inspection data as Metal3 has it: HardwareData first, then the deprecated place.
-pub fn hardware(record: &HostRecord) -> Option<&Hardware> {
-    let data = record.hardware.as_ref().and_then(|data| data.spec.hardware.as_ref());
-    data.or(record.host.status.hardware.as_ref())
+/// Inspection data as decisions read them.
+pub fn hardware(record: &HostRecord) -> Inspected<'_> {
+    Inspected::of(&record.host, record.hardware.as_ref())
 }
 
-pub fn cpus(hardware: &Hardware) -> Option<String> {
-    hardware.cpu.as_ref()?.count.map(|count| count.to_string())
+pub fn cpus(hardware: Inspected<'_>) -> Option<String> {
+    hardware.cpus().map(|count| count.to_string())
 }
 
-pub fn memory(hardware: &Hardware) -> Option<String> {
-    hardware.ram_mebibytes.filter(|mib| *mib > 0).map(|mib| bytes(mib.saturating_mul(1 << 20)))
+pub fn memory(hardware: Inspected<'_>) -> Option<String> {
+    hardware.memory().map(bytes)
 }
 
-pub fn disks(hardware: &Hardware) -> Option<String> {
-    let sizes: Vec<String> =
-        hardware.storage.iter().filter_map(|disk| disk.size_bytes).map(bytes).collect();
-    (!sizes.is_empty()).then(|| sizes.join(","))
+pub fn disks(hardware: Inspected<'_>) -> Option<String> {
+    let disks = hardware.disks();
+    let sizes: Vec<String> = disks.iter().filter_map(|disk| disk.size_bytes).map(bytes).collect();
+    (!sizes.is_empty()).then(|| some_of(sizes))
 }
 
-/// All MACs that Metal3 shows for a host, the boot MAC first, each once.
-pub fn macs(record: &HostRecord) -> Vec<String> {
-    let boot = record.host.spec.boot_mac_address.as_str();
-    let nics = hardware(record).into_iter().flat_map(|h| h.nics.iter().map(|nic| nic.mac.as_str()));
-    let mut seen = Vec::new();
-    for mac in std::iter::once(boot).chain(nics) {
-        let mac = mac.to_ascii_lowercase();
-        if !mac.is_empty() && !seen.contains(&mac) {
-            seen.push(mac);
-        }
+/// All MACs that Metal3 shows for a host, the boot MAC first (as it is written if it is none), each
+/// once.
+pub fn macs(record: &HostRecord) -> String {
+    let boot = record.host.spec.boot_mac_address.trim();
+    let boot = readable_mac(boot).map_or_else(|| boot.to_owned(), |mac| mac.to_string());
+    let mut seen = vec![boot];
+    let nics = hardware(record).nics().into_iter().map(|nic| nic.mac.to_string());
+    seen.extend(nics.filter(|mac| *mac != seen[0]).collect::<Vec<_>>());
+    seen.retain(|mac| !mac.is_empty());
+    some_of(seen)
+}
+
+/// A list that stays readable: machines may have hundreds of disks and virtual NICs.
+fn some_of(list: Vec<String>) -> String {
+    const MOST: usize = 8;
+    match list.len().checked_sub(MOST) {
+        None | Some(0) => list.join(","),
+        Some(more) => format!("{} and {more} more", list[..MOST].join(",")),
     }
-    seen
 }
 
 /// Who has a host.

@@ -2,6 +2,7 @@
 
 use bpa_common::api::Provisioning;
 use bpa_common::api::metal3::{BareMetalHost, Hardware, HardwareData};
+use bpa_common::net::host_address;
 use serde::de::DeserializeOwned;
 
 use super::raw::Raw;
@@ -58,11 +59,24 @@ pub fn trim_data(mut data: HardwareData) -> HardwareData {
     data
 }
 
-/// The CPU's flags alone are hundreds of words for each host.
+/// Most disks and NICs of one host that are kept.
+const MOST: usize = 1024;
+
+/// The CPU's flags alone are hundreds of words for each host; a storage network shows each disk on
+/// many paths, and network cards show hundreds of virtual functions.
 fn trim_hardware(hardware: &mut Hardware) {
     if let Some(cpu) = &mut hardware.cpu {
         cpu.flags = Vec::new();
     }
+    hardware.storage = hardware.distinct_disks().into_iter().cloned().collect();
+    if hardware.storage.len() > MOST {
+        hardware.storage.sort_by_key(|disk| std::cmp::Reverse(disk.size_bytes));
+    }
+    if hardware.nics.len() > MOST {
+        hardware.nics.sort_by_key(|nic| (!nic.pxe, host_address(&nic.ip).is_none()));
+    }
+    hardware.storage.truncate(MOST);
+    hardware.nics.truncate(MOST);
     hardware.nics.shrink_to_fit();
     hardware.storage.shrink_to_fit();
 }
@@ -98,6 +112,28 @@ mod tests {
         assert_eq!(hardware.cpu.as_ref().unwrap().count, Some(8));
         assert!(hardware.cpu.unwrap().flags.is_empty());
         assert_eq!(hardware.nics.len(), 1);
+    }
+
+    /// Bug 40: hundreds of paths to a few disks, hundreds of virtual functions of a few NICs.
+    #[test]
+    fn long_lists_are_cut_and_what_counts_is_kept() {
+        let disk = |n: u64| json!({"sizeBytes": 1000 + n % 8, "wwn": format!("0x{}", n % 8)});
+        let nic = |n: u64| json!({"mac": format!("02:00:00:00:{:02x}:{:02x}", n / 256, n % 256)});
+        let mut nics: Vec<Value> = (0..5000).map(nic).collect();
+        nics.push(json!({"mac": "52:54:00:aa:01:01", "pxe": true}));
+        let disks: Vec<Value> = (0..800).map(disk).collect();
+        let other = (0..5000).map(|n| json!({"sizeBytes": n + 1})).collect::<Vec<_>>();
+        let read = |disks: &[Value]| -> Hardware {
+            let hardware = json!({"storage": disks, "nics": nics});
+            let value = json!({"metadata": {"name": "h", "namespace": "m"}, "spec": {"hardware": hardware}});
+            let data = typed::<HardwareData>(Kind::Hardware, raw(value)).map(trim_data).unwrap();
+            data.spec.hardware.unwrap()
+        };
+        let hardware = read(&disks);
+        assert_eq!((hardware.storage.len(), hardware.nics.len()), (8, MOST));
+        assert!(hardware.nics[0].pxe);
+        let largest = read(&other).storage.iter().filter_map(|disk| disk.size_bytes).max();
+        assert_eq!(largest, Some(5000));
     }
 
     #[test]
