@@ -15,8 +15,8 @@ setup: ## install the Debian packages that the lab and the tests need
 build: ## build both binaries
 	cargo build --workspace --locked
 
-demo: setup ## the whole job on this machine: hosts become a running Kubernetes cluster (KEEP=1 leaves it up)
-	@tests/demo/run $(if $(KEEP),--keep)
+demo: setup ## the whole job on this machine: hosts become a running Kubernetes cluster (KEEP=1 leaves it up, KUBERNETES=1 shows it with kubectl)
+	@KUBERNETES=$(KUBERNETES) tests/demo/run $(if $(KEEP),--keep)
 
 test: setup ## every test; what CI runs
 	@tests/run-all

@@ -2,14 +2,25 @@
 
 use std::fs;
 
+use bpa_tests::management::World;
 use bpa_tests::site::{Options, Site};
 use serde_json::Value;
 
-fn one_host(name: &str) -> Site {
+bpa_tests::in_both_worlds!(
+    a_wrong_password_is_said_and_a_retry_with_the_right_one_works,
+    a_changed_host_key_stops_the_run,
+    a_machine_that_is_not_the_one_is_left_alone,
+    a_host_that_is_down_is_said_so,
+    a_host_without_python_fails_in_preflight_with_the_fix,
+    a_host_with_no_lease_is_waited_for_and_named,
+);
+
+fn one_host(world: World, name: &str) -> Site {
     Site::up(
         name,
         &Options {
             lab: &["--hosts", "1", "--kind", "ns", "--server", "dnsmasq"],
+            world,
             ..Options::default()
         },
     )
@@ -28,9 +39,8 @@ fn assert_failed(site: &Site, name: &str, reason: &str, words: &[&str]) -> Value
     status
 }
 
-#[test]
-fn a_wrong_password_is_said_and_a_retry_with_the_right_one_works() {
-    let site = one_host("s-pass");
+fn a_wrong_password_is_said_and_a_retry_with_the_right_one_works(world: World) {
+    let site = one_host(world, "pass");
     site.write_credentials(Some("not-the-password"));
     site.provision("edge-a", ONE);
     assert_failed(&site, "edge-a", "WrongPassword", &["host1", "credentials.toml"]);
@@ -43,12 +53,11 @@ fn a_wrong_password_is_said_and_a_retry_with_the_right_one_works() {
     assert_eq!(site.runs().len(), 2);
 }
 
-#[test]
-fn a_changed_host_key_stops_the_run() {
-    let mut site = one_host("s-key");
+fn a_changed_host_key_stops_the_run(world: World) {
+    let mut site = one_host(world, "key");
     site.provision("edge-a", ONE);
     site.wait_phase("edge-a", &["Ready"], 240);
-    fs::remove_file(site.objects().join("provisioning-default-edge-a.yaml")).unwrap();
+    site.management.take_away("edge-a");
     bpa_tests::wait::until("edge-a to be gone", 30, || match site.status("edge-a") {
         Err(_) => Ok(()),
         Ok(status) => Err(status.to_string()),
@@ -64,15 +73,14 @@ fn a_changed_host_key_stops_the_run() {
     site.agent.take();
 }
 
-#[test]
-fn a_machine_that_is_not_the_one_is_left_alone() {
-    let site = one_host("s-other");
+fn a_machine_that_is_not_the_one_is_left_alone(world: World) {
+    let site = one_host(world, "other");
     // The lease of a MAC that this machine does not have points at this machine.
     let host = site.lab.get("host1").clone();
     let address = host.address.clone().unwrap();
     let ghost = "52:54:00:99:99:99";
     let manifests = site.lab.manifests().replace(&host.mac, ghost);
-    fs::write(site.objects().join("hosts.yaml"), manifests).unwrap();
+    site.management.write_hosts(&manifests);
     let leases = &site.lab.info.boot.leases.path;
     let stop = site.lab.tool(&["dhcp", &site.lab.info.name, "stop"]);
     assert_eq!(stop.code, 0, "{}", stop.text());
@@ -84,13 +92,13 @@ fn a_machine_that_is_not_the_one_is_left_alone() {
     assert!(!keys.out.contains("bpa-agent"), "no key was installed: {}", keys.text());
 }
 
-#[test]
-fn a_host_that_is_down_is_said_so() {
+fn a_host_that_is_down_is_said_so(world: World) {
     let site = Site::up(
-        "s-down",
+        "down",
         &Options {
             lab: &["--hosts", "1", "--kind", "ns", "--server", "dnsmasq"],
             agent_config: "[runs]\nssh_wait_seconds = 5\n",
+            world,
             ..Options::default()
         },
     );
@@ -101,9 +109,8 @@ fn a_host_that_is_down_is_said_so() {
     site.assert_one_run_ended_once();
 }
 
-#[test]
-fn a_host_without_python_fails_in_preflight_with_the_fix() {
-    let site = one_host("s-py");
+fn a_host_without_python_fails_in_preflight_with_the_fix(world: World) {
+    let site = one_host(world, "py");
     site.lab.host("host1", &["remove-python"]);
     site.provision("edge-a", ONE);
     let status = assert_failed(&site, "edge-a", "PreflightFailed", &["python", "install"]);
@@ -113,10 +120,9 @@ fn a_host_without_python_fails_in_preflight_with_the_fix() {
     site.assert_one_run_ended_once();
 }
 
-#[test]
-fn a_host_with_no_lease_is_waited_for_and_named() {
+fn a_host_with_no_lease_is_waited_for_and_named(world: World) {
     let lab = ["--hosts", "2", "--kind", "ns", "--server", "isc", "--hold", "host2"];
-    let site = Site::up("s-lease", &Options { lab: &lab, ..Options::default() });
+    let site = Site::up("lease", &Options { lab: &lab, world, ..Options::default() });
     let mac = site.lab.get("host2").mac.clone();
     site.provision("edge-a", &format!("{{masters: [{{m-1: {{mac-address: '{mac}'}}}}]}}"));
     let message = site.wait_condition("edge-a", "AddressesKnown", "WaitingForLease", 30);

@@ -3,9 +3,10 @@
 
 mod access;
 mod crashes;
-mod kubernetes;
+mod kubectl_only;
 mod nine_steps;
 mod not_fitting;
 mod playbook;
+mod real_kubernetes;
 mod release;
 mod secrets;

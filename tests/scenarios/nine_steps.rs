@@ -1,6 +1,14 @@
 //! The nine steps, with each DHCP server and each way to ask for hosts.
 
+use bpa_tests::management::World;
 use bpa_tests::site::{Options, Site};
+
+bpa_tests::in_both_worlds!(
+    roles_by_mac_with_leases_of_kea,
+    roles_by_need_with_leases_of_isc,
+    roles_by_both_with_leases_of_dnsmasq_and_a_sudo_password,
+    a_lease_that_comes_later_is_waited_for_visibly,
+);
 
 /// Every condition of a cluster that is there, and a kubeconfig that answers.
 fn assert_ready(site: &Site, name: &str, nodes: usize) {
@@ -29,15 +37,10 @@ fn assert_ready(site: &Site, name: &str, nodes: usize) {
     }
     let answer = site.kubectl(name, &["get", "--raw", "/readyz"]).ok();
     assert_eq!(answer.out.trim(), "ok");
-    let path = status["kubeconfigSecret"].as_str().unwrap();
-    let mode =
-        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).unwrap().permissions());
-    assert_eq!(mode & 0o777, 0o600, "{path}");
-    let told = site.describe(name);
-    assert!(
-        told.contains(&format!("kubectl --kubeconfig {path}")),
-        "describe names the command:\n{told}"
-    );
+    let place = status["kubeconfigSecret"].as_str().unwrap();
+    site.management.assert_kubeconfig_is_private(name, place);
+    let (told, words) = (site.describe(name), site.management.kubeconfig_words(place));
+    assert!(told.contains(&words), "describe names the command `{words}`:\n{told}");
     site.assert_one_run_ended_once();
     assert_site_is_told(site);
 }
@@ -67,9 +70,8 @@ fn assert_site_is_told(site: &Site) {
     assert!(findings.iter().all(|f| f["status"] != "failed"), "{doctor}");
 }
 
-#[test]
-fn roles_by_mac_with_leases_of_kea() {
-    let site = Site::up("s-mac", &Options::default());
+fn roles_by_mac_with_leases_of_kea(world: World) {
+    let site = Site::up("mac", &Options { world, ..Options::default() });
     let mac = |host: &str| site.lab.get(host).mac.to_uppercase();
     site.provision("edge-a", &format!(
         "{{masters: [{{m-1: {{mac-address: '{}'}}}}], workers: [{{w-1: {{mac-address: '{}'}}}}, {{w-2: {{mac-address: '{}'}}}}]}}",
@@ -87,8 +89,7 @@ fn roles_by_mac_with_leases_of_kea() {
     assert_eq!(claimed["spec"]["consumerRef"]["name"], "edge-a");
 }
 
-#[test]
-fn roles_by_need_with_leases_of_isc() {
+fn roles_by_need_with_leases_of_isc(world: World) {
     let lab = [
         "--hosts",
         "3",
@@ -101,7 +102,7 @@ fn roles_by_need_with_leases_of_isc() {
         "--host-hw",
         "host1:cpu=20,memory=8Gi,disk=200Gi",
     ];
-    let site = Site::up("s-need", &Options { lab: &lab, ..Options::default() });
+    let site = Site::up("need", &Options { lab: &lab, world, ..Options::default() });
     site.provision(
         "edge-a",
         "{masters: [{m-1: {cpu: 4, memory: 4Gi}}], workers: [{w-1: {cpu: 20, memory: 8Gi}}]}",
@@ -111,8 +112,7 @@ fn roles_by_need_with_leases_of_isc() {
     assert_eq!(status["nodes"][1]["host"], "host1", "only host1 has 20 CPUs");
 }
 
-#[test]
-fn roles_by_both_with_leases_of_dnsmasq_and_a_sudo_password() {
+fn roles_by_both_with_leases_of_dnsmasq_and_a_sudo_password(world: World) {
     let lab = [
         "--hosts",
         "2",
@@ -126,7 +126,7 @@ fn roles_by_both_with_leases_of_dnsmasq_and_a_sudo_password() {
         "--host-label",
         "host2:rack=a",
     ];
-    let site = Site::up("s-both", &Options { lab: &lab, ..Options::default() });
+    let site = Site::up("both", &Options { lab: &lab, world, ..Options::default() });
     let mac = &site.lab.get("host1").mac;
     site.provision("edge-a", &format!(
         "{{masters: [{{m-1: {{mac-address: '{mac}', cpu: 4, memory: 4Gi}}}}], workers: [{{w-1: {{hostSelector: {{matchLabels: {{rack: a}}}}}}}}]}}"
@@ -134,10 +134,9 @@ fn roles_by_both_with_leases_of_dnsmasq_and_a_sudo_password() {
     assert_ready(&site, "edge-a", 2);
 }
 
-#[test]
-fn a_lease_that_comes_later_is_waited_for_visibly() {
+fn a_lease_that_comes_later_is_waited_for_visibly(world: World) {
     let lab = ["--hosts", "2", "--kind", "ns", "--server", "kea", "--hold", "host2"];
-    let site = Site::up("s-later", &Options { lab: &lab, ..Options::default() });
+    let site = Site::up("later", &Options { lab: &lab, world, ..Options::default() });
     site.provision("edge-a", "{masters: [{m-1: {}}], workers: [{w-1: {}}]}");
     let message = site.wait_condition("edge-a", "AddressesKnown", "WaitingForLease", 30);
     let mac = &site.lab.get("host2").mac;

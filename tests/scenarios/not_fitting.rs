@@ -2,18 +2,24 @@
 
 use std::fs;
 
+use bpa_tests::management::World;
 use bpa_tests::site::{Options, Site};
 
-fn two_hosts() -> Options<'static> {
+bpa_tests::in_both_worlds!(
+    wishes_that_no_host_meets_are_explained_and_nothing_is_touched,
+    a_second_provisioning_is_told_who_has_the_host,
+);
+
+fn two_hosts(world: World) -> Options<'static> {
     Options {
         lab: &["--hosts", "2", "--kind", "ns", "--server", "dnsmasq", "--cpu", "4"],
+        world,
         ..Options::default()
     }
 }
 
-#[test]
-fn wishes_that_no_host_meets_are_explained_and_nothing_is_touched() {
-    let site = Site::up("s-fit", &two_hosts());
+fn wishes_that_no_host_meets_are_explained_and_nothing_is_touched(world: World) {
+    let site = Site::up("fit", &two_hosts(world));
     site.provision("no-mac", "{masters: [{m-1: {mac-address: '52:54:00:ff:ff:01'}}]}");
     site.wait_condition("no-mac", "HostsMatched", "NoFit", 30);
     let told = site.describe("no-mac");
@@ -30,17 +36,17 @@ fn wishes_that_no_host_meets_are_explained_and_nothing_is_touched() {
     }
 
     // `apply` refuses a bad spec; one that comes as a file is told in its status.
-    let bad = "apiVersion: bpa.akraino.org/v1alpha1\nkind: Provisioning\nmetadata: {name: bad}\nspec: {masters: [{Node_A: {}}]}\n";
-    let refused = site.apply(bad);
+    let bad = site.manifest("bad", "{masters: [{Node_A: {}}]}");
+    let refused = site.apply(&bad);
     assert!(refused.code == 1 && refused.err.contains("`node-a`"), "{}", refused.text());
-    fs::write(site.objects().join("bad.yaml"), bad).unwrap();
+    site.management.put("bad", &bad);
     let status = site.wait_phase("bad", &["Invalid"], 30);
     assert!(status.to_string().contains("node-a"), "{status}");
 
     let mut manifests = site.lab.manifests();
     let (one, two) = (site.lab.get("host1").mac.clone(), site.lab.get("host2").mac.clone());
     manifests = manifests.replace(&two, &one);
-    fs::write(site.objects().join("hosts.yaml"), manifests).unwrap();
+    site.management.write_hosts(&manifests);
     site.provision("twice", &format!("{{masters: [{{m-1: {{mac-address: '{one}'}}}}]}}"));
     site.wait_condition("twice", "HostsMatched", "NoFit", 30);
     let told = site.describe("twice");
@@ -51,10 +57,11 @@ fn wishes_that_no_host_meets_are_explained_and_nothing_is_touched() {
     assert_eq!(site.runs().len(), 0, "nothing was started");
 }
 
+/// Tells no story of a world: it has files only.
 #[test]
 fn plan_says_the_same_with_no_cluster_agent_or_state() {
-    let site = Site::prepared("s-plan", &two_hosts());
-    let hosts = site.objects().join("hosts.yaml").display().to_string();
+    let site = Site::prepared("plan", &two_hosts(World::Directory));
+    let hosts = site.dir.join("objects/hosts.yaml").display().to_string();
     let wish = site.dir.join("wish.yaml");
     let text = |need: &str| {
         format!(
@@ -86,9 +93,8 @@ fn plan_says_the_same_with_no_cluster_agent_or_state() {
     assert_eq!(remedy, "lower memory of m to 8Gi");
 }
 
-#[test]
-fn a_second_provisioning_is_told_who_has_the_host() {
-    let site = Site::up("s-taken", &two_hosts());
+fn a_second_provisioning_is_told_who_has_the_host(world: World) {
+    let site = Site::up("taken", &two_hosts(world));
     let mac = site.lab.get("host1").mac.clone();
     let wish = format!("{{masters: [{{m-1: {{mac-address: '{mac}'}}}}]}}");
     site.provision("first", &wish);
@@ -96,6 +102,7 @@ fn a_second_provisioning_is_told_who_has_the_host() {
     site.provision("second", &wish);
     site.wait_condition("second", "HostsMatched", "NoFit", 30);
     let told = site.describe("second");
-    assert!(told.contains("default/first"), "who has it:\n{told}");
+    let owner = format!("{}/first", site.management.namespace());
+    assert!(told.contains(&owner), "who has it:\n{told}");
     site.assert_one_run_ended_once();
 }

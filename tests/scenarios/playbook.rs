@@ -4,14 +4,23 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
+use bpa_tests::management::World;
 use bpa_tests::process::run;
 use bpa_tests::site::{Options, Site};
 
-fn two_hosts(name: &str) -> Site {
+bpa_tests::in_both_worlds!(
+    a_task_that_fails_on_one_host_is_named_with_its_message,
+    a_playbook_that_exits_0_having_done_nothing_is_no_success,
+    cancel_in_the_middle_ends_the_run_once,
+    a_link_cut_for_a_minute_costs_nothing,
+);
+
+fn two_hosts(world: World, name: &str) -> Site {
     Site::up(
         name,
         &Options {
             lab: &["--hosts", "2", "--kind", "ns", "--server", "kea"],
+            world,
             ..Options::default()
         },
     )
@@ -23,9 +32,8 @@ fn wish(vars: &str) -> String {
     )
 }
 
-#[test]
-fn a_task_that_fails_on_one_host_is_named_with_its_message() {
-    let site = two_hosts("s-task");
+fn a_task_that_fails_on_one_host_is_named_with_its_message(world: World) {
+    let site = two_hosts(world, "task");
     site.provision("edge-a", &wish("lite_fail_on: w-1"));
     let status = site.wait_phase("edge-a", &["Failed"], 180);
     assert_eq!(status["run"]["reason"], "TaskFailed", "{status}");
@@ -42,12 +50,12 @@ fn a_task_that_fails_on_one_host_is_named_with_its_message() {
     assert_eq!(site.runs().len(), 1);
 }
 
-#[test]
-fn a_playbook_that_exits_0_having_done_nothing_is_no_success() {
+fn a_playbook_that_exits_0_having_done_nothing_is_no_success(world: World) {
     let mut site = Site::prepared(
-        "s-nothing",
+        "nothing",
         &Options {
             lab: &["--hosts", "1", "--kind", "ns", "--server", "kea"],
+            world,
             ..Options::default()
         },
     );
@@ -56,21 +64,15 @@ fn a_playbook_that_exits_0_having_done_nothing_is_no_success() {
     fs::write(copy.join("cluster.yml"), "- name: Nobody\n  hosts: no_such_group\n  tasks: []\n")
         .unwrap();
     site.use_bundle(copy);
-    site.start_coordinator();
-    let line = site.join_line();
-    site.join(&line).ok();
-    site.start_agent();
-    site.ctl(&["site", "approve", "edge"]).ok();
-    site.wait_connected();
+    site.go();
     site.provision("edge-a", "{masters: [{m-1: {}}]}");
     let status = site.wait_phase("edge-a", &["Failed"], 180);
     assert_eq!(status["run"]["reason"], "NothingDone", "{status}");
     site.assert_one_run_ended_once();
 }
 
-#[test]
-fn cancel_in_the_middle_ends_the_run_once() {
-    let site = two_hosts("s-cancel");
+fn cancel_in_the_middle_ends_the_run_once(world: World) {
+    let site = two_hosts(world, "cancel");
     site.provision("edge-a", &wish("lite_pause_seconds: 60"));
     site.wait_step("edge-a", "Kubespray", 120);
     site.ctl(&["cancel", "edge-a"]).ok();
@@ -83,9 +85,8 @@ fn cancel_in_the_middle_ends_the_run_once() {
     assert!(still.is_empty(), "ansible still runs: {still:?}");
 }
 
-#[test]
-fn a_link_cut_for_a_minute_costs_nothing() {
-    let site = two_hosts("s-cut");
+fn a_link_cut_for_a_minute_costs_nothing(world: World) {
+    let site = two_hosts(world, "cut");
     site.provision("edge-a", &wish("lite_pause_seconds: 50"));
     site.wait_step("edge-a", "Kubespray", 120);
     site.lab.wan("cut");

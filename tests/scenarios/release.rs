@@ -1,13 +1,20 @@
 //! Deleting a Provisioning: Retain keeps the cluster, Reset takes it off the hosts; both free them.
 
+use bpa_tests::management::World;
 use bpa_tests::site::{Options, Site};
 use bpa_tests::wait::until;
 
-fn site(name: &str) -> Site {
+bpa_tests::in_both_worlds!(
+    retain_keeps_the_cluster_and_frees_the_hosts,
+    reset_cleans_the_hosts_and_they_make_a_new_cluster,
+);
+
+fn site(world: World, name: &str) -> Site {
     Site::up(
         name,
         &Options {
             lab: &["--hosts", "2", "--kind", "ns", "--server", "kea"],
+            world,
             ..Options::default()
         },
     )
@@ -26,9 +33,8 @@ fn wait_gone(site: &Site, name: &str) {
 
 const WISH: &str = "masters: [{m-1: {}}], workers: [{w-1: {}}]";
 
-#[test]
-fn retain_keeps_the_cluster_and_frees_the_hosts() {
-    let site = site("s-retain");
+fn retain_keeps_the_cluster_and_frees_the_hosts(world: World) {
+    let site = site(world, "retain");
     site.provision("edge-a", &format!("{{{WISH}}}"));
     let status = site.wait_phase("edge-a", &["Ready"], 240);
     let kubeconfig = status["kubeconfigSecret"].as_str().unwrap().to_owned();
@@ -37,13 +43,12 @@ fn retain_keeps_the_cluster_and_frees_the_hosts() {
     let left = site.lab.exec("host1", &["pgrep", "-x", "kube-apiserver"]);
     let other = site.lab.exec("host2", &["pgrep", "-x", "kube-apiserver"]);
     assert!(left.code == 0 || other.code == 0, "the cluster goes on");
-    assert!(std::path::Path::new(&kubeconfig).exists(), "its kubeconfig is kept");
+    site.management.assert_kubeconfig_is_kept(&kubeconfig);
     assert_eq!(site.runs().len(), 1, "no reset was run");
 }
 
-#[test]
-fn reset_cleans_the_hosts_and_they_make_a_new_cluster() {
-    let site = site("s-reset");
+fn reset_cleans_the_hosts_and_they_make_a_new_cluster(world: World) {
+    let site = site(world, "reset");
     site.provision("edge-a", &format!("{{{WISH}, deletionPolicy: Reset}}"));
     site.wait_phase("edge-a", &["Ready"], 240);
     site.ctl(&["delete", "provisioning", "edge-a"]).ok();

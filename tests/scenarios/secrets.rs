@@ -6,8 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use bpa_tests::management::World;
 use bpa_tests::process::run;
 use bpa_tests::site::{Options, Site};
+
+bpa_tests::in_both_worlds!(credentials_stay_at_the_site_and_private,);
 
 const MARK: &str = "MARKED-pa55-4f1c9";
 
@@ -50,10 +53,9 @@ fn plant_key(site: &Site, host: &str) -> String {
     fs::read_to_string(&path).unwrap().lines().nth(2).unwrap().to_owned()
 }
 
-#[test]
-fn credentials_stay_at_the_site_and_private() {
+fn credentials_stay_at_the_site_and_private(world: World) {
     let lab = ["--hosts", "2", "--kind", "ns", "--server", "kea", "--sudo", "--password", MARK];
-    let site = Site::up("s-secret", &Options { lab: &lab, ..Options::default() });
+    let site = Site::up("secret", &Options { lab: &lab, world, ..Options::default() });
     let mut secrets = vec![MARK.to_owned()];
     secrets.extend(site.lab.get("host1").sudo_password.clone());
     secrets.push(plant_key(&site, "host1"));
@@ -91,6 +93,9 @@ fn credentials_stay_at_the_site_and_private() {
         holding(&site.dir.join(place), &secrets, &mut found);
         assert!(found.is_empty(), "secrets on the coordinator's side: {found:?}");
     }
+    let kept = site.management.everything();
+    assert!(kept.contains("edge-a") || world == World::Directory, "it was looked at");
+    assert!(!secrets.iter().any(|secret| kept.contains(secret.as_str())), "secrets in the API");
     let mut found = Vec::new();
     holding(&site.dir, &secrets, &mut found);
     for (path, mode) in found {

@@ -2,13 +2,34 @@
 //! their namespaces. Nothing here knows the insides of the product: it uses the two commands and
 //! the files that they document.
 
+pub mod forward;
 pub mod kubernetes;
 pub mod lab;
+pub mod management;
 pub mod process;
 pub mod site;
 pub mod wait;
 
 use std::path::PathBuf;
+
+/// Tells each story in both worlds: on a directory of manifests, and on a Kubernetes API server.
+#[macro_export]
+macro_rules! in_both_worlds {
+    ($($story:ident),+ $(,)?) => {
+        mod directory {
+            $(#[test]
+            fn $story() {
+                super::$story($crate::management::World::Directory);
+            })+
+        }
+        mod kubernetes {
+            $(#[test]
+            fn $story() {
+                super::$story($crate::management::World::Kubernetes);
+            })+
+        }
+    };
+}
 
 /// The root of the checkout.
 pub fn root() -> PathBuf {

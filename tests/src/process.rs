@@ -12,13 +12,20 @@ pub struct Process {
 
 impl Process {
     /// Starts a command in a network namespace; output is appended to `log`.
-    pub fn start(netns: &str, program: &Path, args: &[&str], log: &Path) -> Self {
+    pub fn start(
+        netns: &str,
+        program: &Path,
+        args: &[&str],
+        env: &[(&'static str, String)],
+        log: &Path,
+    ) -> Self {
         let out = open(log);
         let err = out.try_clone().expect("a log handle can be copied");
         let child = Command::new("ip")
             .args(["netns", "exec", netns])
             .arg(program)
             .args(args)
+            .envs(env.iter().cloned())
             .stdin(Stdio::null())
             .stdout(out)
             .stderr(err)

@@ -7,7 +7,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::kubernetes::User;
 use crate::lab::Lab;
+use crate::management::{Management, World};
 use crate::process::{Process, Ran, run};
 use crate::wait::until;
 use crate::{binary, root};
@@ -17,6 +19,8 @@ const PORT: u16 = 7443;
 
 /// Everything that one scenario runs on.
 pub struct Site {
+    // Before the lab: what leads into its namespaces goes first.
+    pub management: Management,
     pub lab: Lab,
     pub dir: PathBuf,
     pub coordinator: Option<Process>,
@@ -26,6 +30,7 @@ pub struct Site {
 
 /// What a scenario may choose.
 pub struct Options<'a> {
+    pub world: World,
     pub lab: &'a [&'a str],
     /// `lite`, `full`.
     pub bundle: &'a str,
@@ -36,6 +41,7 @@ pub struct Options<'a> {
 impl Default for Options<'_> {
     fn default() -> Self {
         Self {
+            world: World::Directory,
             lab: &["--hosts", "3", "--kind", "ns", "--server", "kea"],
             bundle: "lite",
             agent_config: "",
@@ -56,36 +62,38 @@ impl Site {
     /// Lab up, coordinator up, site joined and approved, agent running.
     pub fn up(name: &str, options: &Options<'_>) -> Self {
         let mut site = Self::prepared(name, options);
+        site.go();
+        site
+    }
+
+    /// Coordinator up, site joined and approved, agent running.
+    pub fn go(&mut self) {
+        let site = self;
         site.start_coordinator();
         let line = site.join_line();
         site.join(&line).ok();
         site.start_agent();
         site.ctl(&["site", "approve", "edge"]).ok();
         site.wait_connected();
-        site
     }
 
     /// Lab up and files written; nothing of ours runs yet.
     pub fn prepared(name: &str, options: &Options<'_>) -> Self {
         let bundle = built("tests/bundle/build", &[options.bundle]);
         let text = bundle.display().to_string();
+        let name = &options.world.lab(name);
         let lab = Lab::up(name, &[options.lab, &["--bundle", &text]].concat());
         let dir = PathBuf::from("/run/bpa-test").join(name);
         let _ = fs::remove_dir_all(&dir);
-        for sub in ["objects", "state", "agent"] {
+        for sub in ["state", "agent"] {
             fs::create_dir_all(dir.join(sub)).expect("the test's directory can be made");
         }
-        let site = Self { lab, dir, coordinator: None, agent: None, bundle };
-        fs::write(site.objects().join("hosts.yaml"), site.lab.manifests())
-            .expect("objects can be written");
+        let management = Management::new(options.world, name, &lab, &dir);
+        let site = Self { management, lab, dir, coordinator: None, agent: None, bundle };
+        site.management.write_hosts(&site.lab.manifests());
         site.write_credentials(None);
         site.write_agent_config(options.agent_config);
         site
-    }
-
-    /// The coordinator's manifests.
-    pub fn objects(&self) -> PathBuf {
-        self.dir.join("objects")
     }
 
     /// The coordinator's state.
@@ -146,23 +154,13 @@ vars = {{ files_repo = "{files}" }}
     }
 
     pub fn start_coordinator(&mut self) {
-        let (objects, state) =
-            (self.objects().display().to_string(), self.state().display().to_string());
+        let state = self.state().display().to_string();
         let listen = format!("{}:{PORT}", self.lab.info.mgmt.address);
         self.coordinator = Some(Process::start(
             &self.lab.info.mgmt.netns,
             &binary("bpa-coordinator"),
-            &[
-                "run",
-                "--objects",
-                &objects,
-                "--state",
-                &state,
-                "--listen",
-                &listen,
-                "--advertise",
-                &listen,
-            ],
+            &["run", "--state", &state, "--listen", &listen, "--advertise", &listen],
+            &self.management.environment(User::Coordinator),
             &self.dir.join("coordinator.log"),
         ));
     }
@@ -173,6 +171,7 @@ vars = {{ files_repo = "{files}" }}
             &self.lab.info.boot.netns,
             &binary("bpa-agent"),
             &["run", "--config", &config],
+            &[],
             &self.dir.join("agent.log"),
         ));
     }
@@ -193,7 +192,7 @@ vars = {{ files_repo = "{files}" }}
             .args(["netns", "exec", &self.lab.info.mgmt.netns])
             .arg(binary("bpa-coordinator"))
             .args(args)
-            .env("BPA_OBJECTS", self.objects())
+            .envs(self.management.environment(User::Other))
             .env("BPA_STATE", self.state()))
     }
 
@@ -246,10 +245,15 @@ vars = {{ files_repo = "{files}" }}
 
     /// Applies a Provisioning of this name and spec (JSON or YAML flow).
     pub fn provision(&self, name: &str, spec: &str) {
-        self.apply(&format!(
-            "apiVersion: bpa.akraino.org/v1alpha1\nkind: Provisioning\nmetadata: {{name: {name}, namespace: default}}\nspec: {spec}\n"
-        ))
-        .ok();
+        self.apply(&self.manifest(name, spec)).ok();
+    }
+
+    /// A Provisioning of this name and spec as a manifest.
+    pub fn manifest(&self, name: &str, spec: &str) -> String {
+        let namespace = self.management.namespace();
+        format!(
+            "apiVersion: bpa.akraino.org/v1alpha1\nkind: Provisioning\nmetadata: {{name: {name}, namespace: {namespace}}}\nspec: {spec}\n"
+        )
     }
 
     /// The status of a Provisioning.
@@ -334,15 +338,21 @@ vars = {{ files_repo = "{files}" }}
 
     /// Asks the new cluster by its kubeconfig, from the bootstrap host: `/readyz`, `nodes` …
     pub fn kubectl(&self, name: &str, args: &[&str]) -> Ran {
-        let status = self.status(name).expect("status can be read");
-        let kubeconfig =
-            status["kubeconfigSecret"].as_str().expect("the kubeconfig is home").to_owned();
+        let place = self.kubeconfig_place(name);
+        let kubeconfig = self.management.kubeconfig(&place, &self.dir);
         let kubectl = built("tests/peers/build", &[]).join("bin/kubectl");
         run(Command::new("ip")
             .args(["netns", "exec", &self.lab.info.boot.netns])
             .arg(kubectl)
-            .args(["--kubeconfig", &kubeconfig])
+            .arg("--kubeconfig")
+            .arg(kubeconfig)
             .args(args))
+    }
+
+    /// Where the status says that the new cluster's kubeconfig is.
+    pub fn kubeconfig_place(&self, name: &str) -> String {
+        let status = self.status(name).expect("status can be read");
+        status["kubeconfigSecret"].as_str().expect("the kubeconfig is home").to_owned()
     }
 }
 

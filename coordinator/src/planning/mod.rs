@@ -34,6 +34,9 @@ mod standing;
 mod view;
 mod words;
 
+#[cfg(test)]
+pub use claims::was_claimed;
+
 pub use action::{Action, Decision};
 pub use backoff::Backoff;
 pub use events::transitions;

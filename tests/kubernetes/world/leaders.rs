@@ -1,12 +1,9 @@
 //! Of several coordinators one leads, only the leader writes, and a lost lead is the end of writing.
 
-use std::process::{Child, Command, Stdio};
-
 use bpa_common::api::ProvisioningStatus;
 use bpa_coordinator::cluster::WorldError;
 use bpa_coordinator::cluster::kubernetes::Election;
-use bpa_tests::binary;
-use bpa_tests::kubernetes::ControlPlane;
+use bpa_tests::kubernetes::{ControlPlane, Coordinator};
 use serde_json::json;
 
 use super::*;
@@ -141,66 +138,23 @@ async fn a_leader_without_an_api_server_is_silent_and_then_leads_on() {
     holding.abort();
 }
 
-/// A coordinator as a process, killed when the test ends.
-struct Running {
-    child: Child,
-    health: String,
-}
-
-impl Running {
-    fn start(plane: &ControlPlane, state: &Path) -> Self {
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let health = format!("127.0.0.1:{port}");
-        let child = Command::new(binary("bpa-coordinator"))
-            .args(["--kubernetes", "--kubeconfig"])
-            .arg(plane.kubeconfig(User::Coordinator))
-            .args(["run", "--listen", "127.0.0.1:0", "--health", &health, "--state"])
-            .arg(state)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        Self { child, health }
-    }
-
-    /// The answer to `GET path`; none while nobody answers.
-    fn ask(&self, path: &str) -> Option<String> {
-        use std::io::{Read, Write};
-        let mut stream = std::net::TcpStream::connect(&self.health).ok()?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").ok()?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).ok()?;
-        Some(text)
-    }
-
-    fn is_ready(&self) -> bool {
-        self.ask("/readyz").is_some_and(|text| text.contains("200 OK"))
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_processes_one_is_ready_and_the_other_takes_over() {
     let plane = ControlPlane::start();
     plane.install_definitions();
     let kubectl = plane.kubectl(User::Admin).in_namespace("bpa-system");
     let dir = tempfile::tempdir().unwrap();
-    let mut first = Running::start(&plane, &dir.path().join("one"));
+    let config = plane.kubeconfig(User::Coordinator);
+    let start = |name: &str| Coordinator::start(&config, &[], &dir.path().join(name));
+    let mut first = start("one");
     wait_for("the first to be ready", || first.is_ready().then_some(())).await;
-    let mut second = Running::start(&plane, &dir.path().join("two"));
+    let mut second = start("two");
     let says = wait_for("the second to wait", || second.ask("/readyz")).await;
     assert!(says.contains("503") && second.ask("/healthz").unwrap().contains("200"), "{says}");
 
     // The lease is taken from the first: it ends with the code that the documentation has.
     kubectl.patch("lease", "bpa-coordinator", "", &json!({"spec": {"holderIdentity": "x"}}));
-    let status = wait_for("the first to end", || first.child.try_wait().unwrap()).await;
+    let status = wait_for("the first to end", || first.ended()).await;
     assert_eq!(status.code(), Some(6));
     wait_for("the second to be ready", || second.is_ready().then_some(())).await;
     let secret = kubectl.get("secret", "bpa-coordinator-identity");
@@ -208,9 +162,8 @@ async fn of_two_processes_one_is_ready_and_the_other_takes_over() {
     assert!(secret["data"]["advertise"].is_string(), "for `site add` elsewhere");
 
     // Told to stop, it gives the lease back: nobody has to wait for it.
-    let pid = rustix::process::Pid::from_child(&second.child);
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    let status = wait_for("the second to end", || second.child.try_wait().unwrap()).await;
+    second.terminate();
+    let status = wait_for("the second to end", || second.ended()).await;
     assert_eq!(status.code(), Some(0));
     let lease = kubectl.get("lease", "bpa-coordinator");
     assert_eq!(lease["spec"]["holderIdentity"], "");

@@ -1,10 +1,14 @@
 //! A real Kubernetes API as a test part: etcd and kube-apiserver on loopback, with Metal3's
 //! published definitions and ours, and who may do what as `deploy/rbac.yaml` says.
 
+mod coordinator;
 mod kubectl;
+mod proxy;
 mod server;
 
+pub use coordinator::Coordinator;
 pub use kubectl::Kubectl;
+pub use proxy::{Fault, Proxy};
 pub use server::{ControlPlane, User};
 
 use std::path::{Path, PathBuf};

@@ -13,6 +13,8 @@ use crate::cluster::directory::merge;
 use crate::cluster::{
     ClaimOutcome, HostRecord, HostRef, ObjectEvent, Snapshot, World, WorldError, os_patch,
 };
+use crate::matching::consumer_of;
+use crate::planning::was_claimed;
 
 /// A new version of a host.
 pub fn bump(record: &mut HostRecord) {
@@ -90,6 +92,29 @@ impl FakeWorld {
         let record = hosts.find(|h| h.host.metadata.name == name).map(Arc::make_mut).unwrap();
         record.host.spec.consumer_ref = Some(thief);
         bump(record);
+    }
+
+    /// Notes by itself, for the judge, which claims are lost by now: a pass has seen the truth.
+    /// What a status tells as lost is noted when it is written.
+    pub fn note_lost(&self) {
+        let mut state = self.lock();
+        if state.old_view.is_some() {
+            return;
+        }
+        let mut lost = Vec::new();
+        for object in &state.snapshot.provisionings {
+            let ours = consumer_of(object);
+            let claimed = object.status.nodes.iter().filter(|n| was_claimed(n));
+            for node in claimed {
+                let found =
+                    state.snapshot.hosts.iter().find(|h| h.host.metadata.uid == node.host_uid);
+                let mark = found.and_then(|record| record.host.spec.consumer_ref.as_ref());
+                if found.is_some() && mark != Some(&ours) {
+                    lost.push((node.host_uid.clone(), object.metadata.uid.clone()));
+                }
+            }
+        }
+        state.lost.extend(lost);
     }
 
     /// From now on our view shows hosts as they are at this moment.

@@ -126,6 +126,9 @@ impl Play {
             }
         };
         self.bench.fuse.set(None);
+        if alive {
+            self.bench.world.note_lost();
+        }
         self.controller = alive.then_some(controller);
     }
 

@@ -1,12 +1,25 @@
 //! Booted hosts become a real Kubernetes cluster: all nodes Ready, CoreDNS runs, and the
 //! kubeconfig that came home answers.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bpa_tests::management::World;
 use bpa_tests::site::{Options, Site};
 use serde_json::Value;
 
-fn install(name: &str, hosts: &str, spec: &str, nodes: usize) -> Site {
+bpa_tests::in_both_worlds!(one_control_plane_and_two_workers, three_control_planes,);
+
+/// Whole clusters are much for two cores: of the stories of one kind one is told at a time.
+static ONE: Mutex<()> = Mutex::new(());
+static THREE: Mutex<()> = Mutex::new(());
+
+fn alone(kind: &'static Mutex<()>) -> MutexGuard<'static, ()> {
+    kind.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn install(world: World, name: &str, hosts: &str, spec: &str, nodes: usize) -> Site {
     let lab = ["--hosts", hosts, "--kind", "node", "--server", "kea"];
-    let site = Site::up(name, &Options { lab: &lab, bundle: "full", ..Options::default() });
+    let site = Site::up(name, &Options { lab: &lab, world, bundle: "full", ..Options::default() });
     site.provision("edge-a", spec);
     site.wait_phase("edge-a", &["Ready"], 400);
     let list: Value =
@@ -31,10 +44,11 @@ fn install(name: &str, hosts: &str, spec: &str, nodes: usize) -> Site {
     site
 }
 
-#[test]
-fn one_control_plane_and_two_workers() {
+fn one_control_plane_and_two_workers(world: World) {
+    let _alone = alone(&ONE);
     let site = install(
-        "s-k8s",
+        world,
+        "k8s",
         "3",
         "{masters: [{m-1: {}}], workers: [{w: {count: 2}}], deletionPolicy: Reset}",
         3,
@@ -50,7 +64,7 @@ fn one_control_plane_and_two_workers() {
     site.wait_phase("edge-b", &["Ready"], 400);
 }
 
-#[test]
-fn three_control_planes() {
-    install("s-k8s3", "3", "{masters: [{m: {count: 3}}]}", 3);
+fn three_control_planes(world: World) {
+    let _alone = alone(&THREE);
+    install(world, "k8s3", "3", "{masters: [{m: {count: 3}}]}", 3);
 }
