@@ -44,7 +44,8 @@ fn report(snapshot: &Snapshot) -> PlanReport {
     let hosts: Vec<_> =
         snapshot.hosts.iter().map(|record| (&record.host, record.hardware.as_ref())).collect();
     let no_hosts = hosts.is_empty();
-    let mut report = plan_among(&snapshot.provisionings, &hosts, &snapshot.uses);
+    let mut report =
+        plan_among(&snapshot.provisionings, &hosts, &snapshot.uses, &snapshot.choosers);
     if no_hosts {
         for plan in &mut report.provisionings {
             let warning = "no BareMetalHost is in these files; name those with the hosts too";
@@ -100,6 +101,27 @@ mod tests {
         let text = "apiVersion: bpa.akraino.org/v1alpha1\nkind: Provisioning\nmetadata: {name: p}\nspec: {masters: [{m: {cpu: 4}}]}\n";
         let plans = of(text);
         assert!(plans.provisionings[0].warnings[0].contains("no BareMetalHost"));
+    }
+
+    /// An export of a cluster has the objects of Cluster API beside the hosts.
+    #[test]
+    fn what_others_have_or_may_be_given_counts_in_a_plan_too() {
+        let host = "apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {name: h, namespace: m}\nspec: {online: false}\nstatus: {operationalStatus: OK, provisioning: {state: available}}\n---\n";
+        let wish = "apiVersion: bpa.akraino.org/v1alpha1\nkind: Provisioning\nmetadata: {name: p}\nspec: {masters: [{m: {}}], os: {image: {url: 'http://site/i', checksum: c}}}\n---\n";
+        let api = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\n";
+        let template = format!(
+            "{api}kind: Metal3MachineTemplate\nmetadata: {{name: t, namespace: m}}\nspec: {{template: {{spec: {{}}}}}}\n"
+        );
+        let found = of(&format!("{host}{wish}{template}"));
+        assert!(found.fits, "{found:?}");
+        let warning = &found.provisionings[0].warnings[0];
+        assert!(warning.starts_with("Metal3MachineTemplate m/t (no hostSelector"), "{warning}");
+        let machine = format!(
+            "{api}kind: Metal3Machine\nmetadata: {{name: t, namespace: m, annotations: {{metal3.io/BareMetalHost: m/h}}}}\n"
+        );
+        let found = of(&format!("{host}{wish}{machine}"));
+        let reasons = found.provisionings[0].ineligible.iter().map(|line| line.reason.as_str());
+        assert_eq!(reasons.collect::<Vec<_>>(), ["UsedByMachine"]);
     }
 
     #[test]

@@ -77,6 +77,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
                 provisionings: &snapshot.provisionings,
                 hosts: &self.hosts,
                 installs_os: snapshot.installs_os,
+                choosers: &snapshot.choosers,
                 sites: &snapshot.sites,
                 fleet: &fleet,
                 runs: &runs,

@@ -34,7 +34,7 @@ fn plan_with(need: Value, hosts: &[(&BareMetalHost, Option<&HardwareData>)]) -> 
         "spec": {"masters": [{"m": need}]},
     }))
     .unwrap();
-    plan_among(&[wish], hosts, &[]).provisionings.remove(0)
+    plan_among(&[wish], hosts, &[], &[]).provisionings.remove(0)
 }
 
 fn taken(plan: &ProvisioningPlan) -> Option<&str> {

@@ -3,6 +3,7 @@
 //! - `slot`: what a provisioning asks for; `accept`: from a spec to slots, or the reasons against it
 //! - `offer`: what a host has, every part may be unknown; `eligibility`: why a host can't be taken
 //! - `requirement`: one need against one offer, with wanted, found, short by
+//! - `doubt`: what to know of a plan that fits
 //! - `solve`: a full assignment whenever there is one; `explain` and `remedy`: the words when not
 //! - `report`: the answer of `bpa-coordinator plan`, versioned
 //!
@@ -12,6 +13,7 @@ mod accept;
 mod catalog;
 mod classes;
 mod cost;
+mod doubt;
 mod eligibility;
 mod explain;
 mod flow;
@@ -26,6 +28,7 @@ mod solve;
 pub use accept::{Accepted, Rejection, accept, check_node_name};
 pub use catalog::Catalog;
 pub use cost::waste;
+pub use doubt::Doubt;
 pub use eligibility::{Ineligible, IneligibleReason, is_installable};
 pub use explain::{Competition, Explanation, NearMiss};
 pub use offer::{Claimant, HostId, Offer};

@@ -8,12 +8,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, HardwareData};
-use bpa_common::api::{API_VERSION, HostUse, OsSpec, Provisioning};
+use bpa_common::api::{API_VERSION, HostChooser, HostUse, OsSpec, Provisioning};
 use bpa_common::net::MacAddress;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::accept::{Accepted, accept};
+use super::doubt::{Doubt, doubts};
 use super::eligibility::{Ineligible, IneligibleReason};
 use super::explain::{Explanation, explain};
 use super::remedy::remedies;
@@ -113,6 +114,8 @@ pub struct Planned {
     pub accepted: Option<Accepted>,
     /// Per slot its host, in the order of the slots; empty when it does not fit.
     pub hosts: Vec<(Slot, Arc<Offer>)>,
+    /// What to know of a plan that fits; among the report's warnings too.
+    pub doubts: Vec<Doubt>,
     /// When it does not fit: hosts that no younger one may have meanwhile.
     pub reserved: Vec<HostId>,
 }
@@ -144,6 +147,8 @@ pub struct Pool<'a> {
     /// There is somebody (Metal3) who installs operating systems.
     pub installs_os: bool,
     pub bar: BarOf<'a>,
+    /// For whom else hosts are chosen.
+    pub choosers: &'a [HostChooser],
 }
 
 /// Plans one provisioning on these hosts.
@@ -190,15 +195,22 @@ pub fn plan_one(provisioning: &Provisioning, pool: Pool<'_>) -> Planned {
         report.fits = true;
         report.assignments = chosen.iter().map(|one| assignment(one, who, os)).collect();
         report.hash = plan_hash(&report.assignments);
-        let hosts = chosen;
-        return Planned { report, accepted: Some(accepted), hosts, reserved: Vec::new() };
+        let doubts = doubts(&chosen, who, pool.choosers);
+        report.warnings.extend(doubts.iter().map(|doubt| doubt.message.clone()));
+        return Planned {
+            report,
+            accepted: Some(accepted),
+            hosts: chosen,
+            doubts,
+            ..Planned::default()
+        };
     }
     let cuts = &solution.bottlenecks;
     let mut explanation = explain(&wish, catalog, cuts, free);
     explanation.remedies = remedies(&wish, catalog, cuts, free);
     report.explanation = Some(explanation);
     let reserved = named_by_mac(&accepted.slots, catalog, free);
-    Planned { report, accepted: Some(accepted), hosts: Vec::new(), reserved }
+    Planned { report, accepted: Some(accepted), reserved, ..Planned::default() }
 }
 
 /// The hosts that a wish names by MAC: no younger one gets them while it waits.
@@ -214,14 +226,15 @@ pub fn plan_all<P: Borrow<Provisioning>>(
     provisionings: &[P],
     hosts: &[(&BareMetalHost, Option<&HardwareData>)],
 ) -> PlanReport {
-    plan_among(provisionings, hosts, &[])
+    plan_among(provisionings, hosts, &[], &[])
 }
 
-/// As [`plan_all`], beside others who have hosts.
+/// As [`plan_all`], beside others who have hosts and for whom hosts are chosen.
 pub fn plan_among<P: Borrow<Provisioning>>(
     provisionings: &[P],
     hosts: &[(&BareMetalHost, Option<&HardwareData>)],
     uses: &[HostUse],
+    choosers: &[HostChooser],
 ) -> PlanReport {
     let offers = hosts.iter().map(|(host, data)| Arc::new(Offer::read(host, *data))).collect();
     let catalog = Catalog::of(offers, uses);
@@ -231,7 +244,7 @@ pub fn plan_among<P: Borrow<Provisioning>>(
     let mut plans = Vec::new();
     for provisioning in order {
         let bar = |host: &HostId| taken.get(host).map(|owner| assigned_to(owner));
-        let pool = Pool { catalog: &catalog, installs_os: true, bar: &bar };
+        let pool = Pool { catalog: &catalog, installs_os: true, bar: &bar, choosers };
         let planned = plan_one(provisioning, pool);
         let owner = format!("Provisioning {}", provisioning.metadata.key());
         let chosen = planned.hosts.into_iter().map(|(_, offer)| offer.id.clone());

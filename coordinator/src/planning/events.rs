@@ -2,6 +2,7 @@
 
 use bpa_common::api::{Condition, ConditionStatus, ObjectKey, ProvisioningStatus};
 
+use super::words::condition;
 use crate::cluster::ObjectEvent;
 
 /// Reasons that only say that something takes its time.
@@ -49,10 +50,12 @@ pub fn transitions(
 }
 
 fn event(key: &ObjectKey, condition: &Condition) -> ObjectEvent {
-    let is_normal =
-        condition.status != ConditionStatus::False || NORMAL.contains(&condition.reason.as_str());
+    let is_doubt = condition.kind == condition::HOSTS_DOUBTFUL;
+    let is_normal = !is_doubt
+        && (condition.status != ConditionStatus::False
+            || NORMAL.contains(&condition.reason.as_str()));
     let reason = match condition.status {
-        ConditionStatus::True => condition.kind.clone(),
+        ConditionStatus::True if !is_doubt => condition.kind.clone(),
         _ => condition.reason.clone(),
     };
     ObjectEvent {
@@ -105,5 +108,7 @@ mod tests {
         assert_eq!(told(&known, &twice), [("WrongPassword".to_owned(), true)]);
         let stuck = status(&[("Ready", False, "ResetFailed")]);
         assert_eq!(told(&known, &stuck), [("ResetFailed".to_owned(), true)]);
+        let doubtful = status(&[("HostsDoubtful", True, "HostsContested")]);
+        assert_eq!(told(&known, &doubtful), [("HostsContested".to_owned(), true)]);
     }
 }

@@ -19,6 +19,7 @@ pub fn decide(draft: &mut Draft<'_>) {
     draft.status.observed_generation = draft.view.provisioning.metadata.generation;
     draft.status.lost_hosts = claims::lost(draft.view.provisioning, draft.view.hosts);
     let accepted = accepted(draft);
+    doubts(draft);
     match stage(draft.view) {
         Stage::Preparing(kept) => {
             os::forget_failures(draft);
@@ -158,6 +159,18 @@ fn matched(draft: &mut Draft<'_>) -> Result<(), Held> {
     draft.status.plan = Some(PlanStatus { hash, summary: summary.clone(), before });
     draft.yes(KIND, "Matched", summary);
     Ok(())
+}
+
+/// What a person should know of the hosts of a plan, as long as it is one.
+fn doubts(draft: &mut Draft<'_>) {
+    const KIND: &str = condition::HOSTS_DOUBTFUL;
+    let doubts = &draft.view.plan.doubts;
+    let Some(first) = doubts.first() else {
+        draft.status.conditions.remove(KIND);
+        return;
+    };
+    let messages: Vec<&str> = doubts.iter().map(|doubt| doubt.message.as_str()).collect();
+    draft.yes(KIND, first.reason, messages.join("\n"));
 }
 
 /// The plan that this one overtakes, and what is different now.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bpa_common::api::{ObjectKey, Provisioning, ProvisioningStatus, Site};
+use bpa_common::api::{HostChooser, ObjectKey, Provisioning, ProvisioningStatus, Site};
 use bpa_common::wire::v1::RunId;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
@@ -27,6 +27,8 @@ pub struct Round<'a> {
     pub hosts: &'a HostIndex,
     /// There is somebody (Metal3) who installs operating systems.
     pub installs_os: bool,
+    /// For whom else hosts are chosen.
+    pub choosers: &'a [HostChooser],
     pub sites: &'a [Site],
     pub fleet: &'a BTreeMap<String, SiteView>,
     pub runs: &'a BTreeMap<RunId, RunFacts>,
@@ -107,7 +109,8 @@ fn decide_one(
             elsewhere.get(host).cloned().or(by_wish)
         };
         let catalog = round.hosts.catalog();
-        plan_one(provisioning, Pool { catalog, installs_os: round.installs_os, bar: &bar })
+        let (installs_os, choosers) = (round.installs_os, round.choosers);
+        plan_one(provisioning, Pool { catalog, installs_os, bar: &bar, choosers })
     } else {
         accepted_only(provisioning)
     };

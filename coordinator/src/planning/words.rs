@@ -24,6 +24,8 @@ pub mod condition {
     pub const INSTALLED: &str = "Installed";
     pub const KUBECONFIG_SAVED: &str = "KubeconfigSaved";
     pub const READY: &str = "Ready";
+    /// True when a person should know something of the chosen hosts, though it stops nothing.
+    pub const HOSTS_DOUBTFUL: &str = "HostsDoubtful";
 
     /// All before `Ready`, in the order of the way.
     pub const WAY: [&str; 10] = [

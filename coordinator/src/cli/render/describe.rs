@@ -111,7 +111,8 @@ pub fn conditions(out: &mut String, conditions: &[Condition], told: &str, now: T
         ]);
     }
     out.push_str(&table.render("  "));
-    let open = |c: &&Condition| c.status != ConditionStatus::True && !c.message.trim().is_empty();
+    let tells = |c: &Condition| c.status != ConditionStatus::True || c.kind == "HostsDoubtful";
+    let open = |c: &&Condition| tells(c) && !c.message.trim().is_empty();
     for c in conditions.iter().filter(open) {
         let message = beyond(&c.message, told);
         if message.is_empty() {

@@ -3,7 +3,7 @@
 use bpa_common::api::{ConditionStatus, Provisioning};
 
 /// What a condition of a Provisioning or a Site means when it holds, and when it does not.
-const CONDITIONS: [(&str, &str, &str); 16] = [
+const CONDITIONS: [(&str, &str, &str); 17] = [
     ("Accepted", "the spec makes sense", "the spec can't be carried out"),
     ("HostsMatched", "every node has a host that meets its needs", "not every node has a host"),
     ("HostsClaimed", "the hosts are marked as ours", "the hosts are not all ours yet"),
@@ -14,6 +14,7 @@ const CONDITIONS: [(&str, &str, &str); 16] = [
     ("PreflightPassed", "the hosts passed all checks", "checks have not passed"),
     ("Installed", "the playbook has done its work", "the playbook has not done its work"),
     ("KubeconfigSaved", "the kubeconfig is here", "the kubeconfig is not here yet"),
+    ("HostsDoubtful", "something should be known of the hosts", "nothing is odd about the hosts"),
     ("Ready", "the cluster is up and answers", "the cluster is not ready"),
     ("Approved", "the site may take orders", "in quarantine: leases are taken, orders not given"),
     ("Connected", "the agent is connected", "the agent is not connected"),

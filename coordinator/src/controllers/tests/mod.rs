@@ -3,6 +3,7 @@
 mod crash;
 mod deletion;
 mod directory;
+mod doubts;
 mod os;
 mod random;
 mod refusals;

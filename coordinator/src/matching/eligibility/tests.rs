@@ -137,7 +137,7 @@ fn plan(world: &World) -> crate::matching::ProvisioningPlan {
         "spec": {"masters": [{"m": {}}]}}"#;
     let wish: Provisioning = serde_json::from_str(wish).unwrap();
     let hosts: Vec<_> = world.hosts.iter().map(|host| (host, None)).collect();
-    plan_among(&[wish], &hosts, &world.uses).provisionings.remove(0)
+    plan_among(&[wish], &hosts, &world.uses, &[]).provisionings.remove(0)
 }
 
 fn free() -> World {
