@@ -111,9 +111,8 @@ fn holds(term: &HostSelectorTerm, found: Option<&String>) -> bool {
 /// Machines of different architectures in one role (an image, or a bundle, fits one of them).
 fn mixed(chosen: &[(Slot, Arc<Offer>)]) -> Option<Doubt> {
     let mut words: BTreeSet<String> = BTreeSet::new();
-    let roles: [(&str, fn(&Slot) -> bool); 2] =
-        [("control plane", |slot| slot.control_plane), ("worker", |slot| slot.worker)];
-    for (role, has) in roles {
+    for role in ["control plane", "worker"] {
+        let has = |slot: &Slot| if role == "worker" { slot.worker } else { slot.control_plane };
         let mut kinds: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (_, offer) in chosen.iter().filter(|(slot, _)| has(slot)) {
             // What nobody has measured is no difference.

@@ -100,8 +100,8 @@ fn told(
 
 #[test]
 fn who_may_be_given_an_empty_host_of_ours_is_told_with_selector_hosts_and_remedy() {
-    let all = chooser("metal3", "workers", HostSelector::default());
-    let found = told(&chosen(|_, _| ()), true, std::slice::from_ref(&all));
+    let all = &[chooser("metal3", "workers", HostSelector::default())];
+    let found = told(&chosen(|_, _| ()), true, all);
     assert_eq!(found.len(), 1);
     let (reason, message) = &found[0];
     assert_eq!(*reason, "HostsContested");
@@ -112,11 +112,11 @@ fn who_may_be_given_an_empty_host_of_ours_is_told_with_selector_hosts_and_remedy
     let reserved = chosen(|_, o| drop(o.labels.insert(RESERVED.into(), "true".into())));
     let excluding = terms(&[(RESERVED, "NotIn", &["true"])]);
     assert_eq!(told(&reserved, true, &[chooser("metal3", "w", excluding)]), []);
-    assert_eq!(told(&reserved, true, &[all.clone()]).len(), 1, "the label alone is not");
+    assert_eq!(told(&reserved, true, all).len(), 1, "the label alone is not");
     // Only hosts that it can choose: in its namespace, empty, and chosen to be installed.
-    assert_eq!(told(&chosen(|_, _| ()), false, &[all.clone()]), []);
-    assert_eq!(told(&chosen(|_, o| o.installable = false), true, &[all.clone()]), []);
-    assert_eq!(told(&chosen(|_, o| o.id.namespace = "ours".into()), true, &[all]), []);
+    assert_eq!(told(&chosen(|_, _| ()), false, all), []);
+    assert_eq!(told(&chosen(|_, o| o.installable = false), true, all), []);
+    assert_eq!(told(&chosen(|_, o| o.id.namespace = "ours".into()), true, all), []);
 }
 
 #[test]
