@@ -3,6 +3,7 @@
 mod absurd;
 mod admission;
 mod api;
+mod faults;
 mod fixtures;
 mod statements;
 mod stored;

@@ -9,7 +9,7 @@ mod server;
 pub use coordinator::Coordinator;
 pub use kubectl::Kubectl;
 pub use proxy::{Fault, Proxy};
-pub use server::{ControlPlane, User};
+pub use server::{ControlPlane, Controllers, User};
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -21,6 +21,7 @@ use kube::{Client, Config};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
 
 use super::{ControlPlane, User};
 
@@ -52,6 +53,8 @@ struct Rule {
 #[derive(Default)]
 struct State {
     rules: Vec<Rule>,
+    /// Ends all connections there are when it is cancelled.
+    connections: CancellationToken,
     /// `METHOD path` of all that came, oldest first.
     seen: Vec<String>,
 }
@@ -112,6 +115,11 @@ impl Proxy {
         self.lock().rules.iter().map(|rule| rule.left).sum()
     }
 
+    /// Cuts every connection that stands, watches too.
+    pub fn cut(&self) {
+        std::mem::take(&mut self.lock().connections).cancel();
+    }
+
     /// No faults any more.
     pub fn heal(&self) {
         self.lock().rules.clear();
@@ -148,10 +156,15 @@ async fn client(kubeconfig: &std::path::Path) -> Client {
 }
 
 async fn serve(stream: TcpStream, state: Arc<Mutex<State>>, client: Client) {
+    let cut = state.lock().unwrap_or_else(PoisonError::into_inner).connections.clone();
     let answer = service_fn(move |request| handle(request, Arc::clone(&state), client.clone()));
     let io = TokioIo::new(stream);
     // A connection that breaks is one of the faults.
-    let _ = hyper::server::conn::http1::Builder::new().serve_connection(io, answer).await;
+    let served = hyper::server::conn::http1::Builder::new().serve_connection(io, answer);
+    tokio::select! {
+        _ = served => {}
+        () = cut.cancelled() => {}
+    }
 }
 
 async fn handle(

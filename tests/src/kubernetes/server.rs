@@ -141,6 +141,34 @@ impl ControlPlane {
         rustix::process::kill_process(Pid::from_child(child), signal).expect("it can be signalled");
     }
 
+    /// Has the store forget all versions but the newest: watches can't go on from where they were.
+    /// The store must run.
+    pub fn compact(&self) {
+        let ask = |path: &str, body: &str| {
+            let url = format!("http://127.0.0.1:{}/v3/kv/{path}", self.etcd);
+            run(Command::new("curl").args(["-sS", "--fail", "-X", "POST", "-d", body, &url]))
+        };
+        let newest = until("etcd to answer", 30, || {
+            let ran = ask("range", r#"{"key": "AA=="}"#);
+            let value: serde_json::Value =
+                serde_json::from_str(&ran.out).map_err(|e| format!("{e}: {}", ran.text()))?;
+            let newest = value["header"]["revision"].as_str().unwrap_or_default().to_owned();
+            if newest.is_empty() { Err(ran.out) } else { Ok(newest) }
+        });
+        ask("compaction", &format!(r#"{{"revision": "{newest}", "physical": true}}"#)).ok();
+    }
+
+    /// The controllers that delete what is in a namespace that goes, and what has lost its owner.
+    pub fn start_controllers(&self) -> Controllers {
+        let args = [
+            format!("--kubeconfig={}", self.kubeconfig(User::Admin).display()),
+            "--controllers=namespace-controller,garbage-collector-controller".to_owned(),
+            "--leader-elect=false".to_owned(),
+            "--secure-port=0".to_owned(),
+        ];
+        Controllers(Some(self.spawn("kube-controller-manager", &args)))
+    }
+
     /// Metal3's published definitions and ours, and the coordinator's rights.
     pub fn install_definitions(&self) {
         let kubectl = self.kubectl(User::Admin);
@@ -174,8 +202,12 @@ impl ControlPlane {
     /// A kubeconfig file of this user.
     pub fn kubeconfig(&self, user: User) -> PathBuf {
         let path = self.dir.join(format!("{user:?}.kubeconfig"));
+        // Other threads read it: it is there as a whole or not at all.
+        let _one = self.lock();
         if !path.exists() {
-            std::fs::write(&path, self.kubeconfig_text(user)).expect("a kubeconfig can be written");
+            let new = path.with_extension("new");
+            std::fs::write(&new, self.kubeconfig_text(user)).expect("a kubeconfig can be written");
+            std::fs::rename(&new, &path).expect("a kubeconfig can be renamed");
         }
         path
     }
@@ -228,6 +260,15 @@ impl Drop for ControlPlane {
         self.kill_api();
         self.kill_etcd();
         let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// A running kube-controller-manager; it ends with the value.
+pub struct Controllers(Option<Child>);
+
+impl Drop for Controllers {
+    fn drop(&mut self) {
+        end(self.0.take());
     }
 }
 
