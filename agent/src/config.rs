@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::leases::SourceKind;
+use crate::leases::{SourceKind, SourceSpec};
 
 /// Where the packaged service keeps its configuration.
 pub const DEFAULT_PATH: &str = "/etc/bpa/agent.toml";
@@ -37,6 +37,17 @@ pub struct LeaseSourceConfig {
     /// `isc`, `dnsmasq`, `libvirt`, `kea`, `networkd`, `udhcpd`, `bootpd` or `auto`.
     pub kind: SourceKind,
     pub path: PathBuf,
+    /// How long a lease that has ended answers on, in seconds, if its MAC has nothing better.
+    #[serde(default)]
+    pub grace_seconds: u32,
+}
+
+impl LeaseSourceConfig {
+    /// The source as it is read.
+    pub fn spec(&self) -> SourceSpec {
+        let Self { kind, path, grace_seconds } = self.clone();
+        SourceSpec { kind, path, grace_seconds }
+    }
 }
 
 /// One `[[bundle]]` table.
@@ -111,6 +122,7 @@ mod tests {
                 .unwrap();
         assert_eq!(config.state_dir, PathBuf::from("/var/lib/bpa-agent"));
         assert_eq!(config.leases[0].kind, SourceKind::Kea);
+        assert_eq!(config.leases[0].spec().grace_seconds, 0);
         let error = toml::from_str::<Config>("state_dri = \"/x\"").unwrap_err().to_string();
         assert!(error.contains("state_dri"), "{error}");
         let error = toml::from_str::<Config>("[[lease]]\nkind = \"kae\"\npath = \"/x\"\n")

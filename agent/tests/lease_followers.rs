@@ -27,7 +27,8 @@ fn follow(kind: SourceKind, content: Option<&str>) -> Site {
         fs::write(&path, content).unwrap();
     }
     let cancel = CancellationToken::new();
-    let feed = start(&[LeaseSourceConfig { kind, path: path.clone() }], cancel.clone());
+    let feed =
+        start(&[LeaseSourceConfig { kind, path: path.clone(), grace_seconds: 0 }], cancel.clone());
     Site { folder, path, feed, _stop: cancel.drop_guard() }
 }
 

@@ -51,7 +51,7 @@ fn kind(format: &str) -> SourceKind {
 }
 
 fn check(expected: &Expected, path: &Path, kind: SourceKind) {
-    let spec = SourceSpec { kind, path: path.to_owned() };
+    let spec = SourceSpec { kind, path: path.to_owned(), grace_seconds: 0 };
     let view = read_once(&[spec], expected.now);
     let name = path.display();
     assert_eq!(view.sources()[0].error, None, "{name}");
@@ -96,7 +96,10 @@ fn a_torn_record_waits_and_is_said() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/leases");
     for (name, kind) in [("isc-torn.leases", SourceKind::Isc), ("kea22-torn.csv", SourceKind::Kea)]
     {
-        let view = read_once(&[SourceSpec { kind, path: root.join(name) }], 1_796_078_272);
+        let view = read_once(
+            &[SourceSpec { kind, path: root.join(name), grace_seconds: 0 }],
+            1_796_078_272,
+        );
         assert!(view.sources()[0].table.unfinished.is_some(), "{name}");
     }
 }

@@ -90,6 +90,8 @@ impl TryFrom<String> for SourceKind {
 pub struct SourceSpec {
     pub kind: SourceKind,
     pub path: PathBuf,
+    /// See [`crate::leases::SourceView::grace`].
+    pub grace_seconds: u32,
 }
 
 impl FromStr for SourceSpec {
@@ -98,7 +100,7 @@ impl FromStr for SourceSpec {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split_once(':') {
             Some((kind, path)) if !path.is_empty() => {
-                Ok(Self { kind: kind.parse()?, path: PathBuf::from(path) })
+                Ok(Self { kind: kind.parse()?, path: PathBuf::from(path), grace_seconds: 0 })
             }
             _ => Err(UnknownKind::Form(text.chars().take(80).collect())),
         }

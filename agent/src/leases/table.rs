@@ -9,7 +9,7 @@ use bpa_common::wire::v1 as wire;
 
 use super::choice::{Freshness, Placement};
 use super::escape::{escaped, hex};
-use super::kind::SourceKind;
+use super::kind::{SourceKind, SourceSpec};
 use super::record::{Binding, Record, SourceTable};
 
 /// One source in a view: what it said last, and how it is now.
@@ -25,6 +25,9 @@ pub struct SourceView {
     pub good_at: Option<i64>,
     /// Why it can't be read now.
     pub error: Option<Arc<str>>,
+    /// How long a lease that has ended answers on, seconds, if its MAC has nothing better: a server
+    /// that was away for a while can't have renewed it, and its client keeps the address.
+    pub grace: u32,
 }
 
 impl SourceView {
@@ -37,7 +40,25 @@ impl SourceView {
             written: None,
             good_at: None,
             error: Some("not read yet".into()),
+            grace: 0,
         }
+    }
+
+    /// This source, not read yet.
+    pub fn of(source: &SourceSpec) -> Self {
+        let unread = Self::unread(source.kind, &source.path.to_string_lossy());
+        Self { grace: source.grace_seconds, ..unread }
+    }
+
+    /// True for a lease that has ended and answers on.
+    fn is_graced(&self, record: &Record, now: i64) -> bool {
+        let end = record.ends.seconds().filter(|_| record.binding == Binding::Bound);
+        end.is_some_and(|end| end <= now && now < self.silent_from(end))
+    }
+
+    /// When a lease of this source answers no more.
+    fn silent_from(&self, end: i64) -> i64 {
+        end.saturating_add(i64::from(self.grace))
     }
 }
 
@@ -76,6 +97,8 @@ struct Place {
     source: u32,
     index: u32,
     reserved: bool,
+    /// It has ended, and its source gives it a grace.
+    ended: bool,
     chosen: bool,
 }
 
@@ -104,14 +127,16 @@ impl LeaseView {
         let mut next_end: Option<i64> = None;
         for (source, index) in in_force(&sources, &placements) {
             let record = &sources[source].table.records[index];
-            if !record.is_live(now) {
+            let ended = !record.is_live(now);
+            if ended && !sources[source].is_graced(record, now) {
                 continue;
             }
             if let Some(end) = record.ends.seconds() {
+                let end = if ended { sources[source].silent_from(end) } else { end };
                 next_end = Some(next_end.map_or(end, |e| e.min(end)));
             }
             match record.mac {
-                Some(mac) => live.push(place(mac, source, index, false)),
+                Some(mac) => live.push(Place { ended, ..place(mac, source, index, false) }),
                 None => nameless.push((source as u32, index as u32)),
             }
         }
@@ -134,7 +159,8 @@ impl LeaseView {
             let record = self.record(*place);
             let newest = placements[place.source as usize].freshness(record);
             let v6 = record.address.is_ipv6();
-            (place.mac, v6, place.reserved, std::cmp::Reverse(newest), record.address, place.source)
+            let doubt = (v6, place.ended, place.reserved);
+            (place.mac, doubt, std::cmp::Reverse(newest), record.address, place.source)
         });
         let mut kept: Vec<Place> = Vec::with_capacity(live.len());
         let mut group = 0;
@@ -149,7 +175,9 @@ impl LeaseView {
             let of_mac = &kept[group..];
             // The MAC of an IPv6 client is a guess from its DUID: not wanted where IPv4 tells.
             let guess = address.is_ipv6() && self.record(of_mac[0]).address.is_ipv4();
-            if !guess && !of_mac.iter().any(|p| self.record(*p).address == address) {
+            // One that has ended says nothing where another is in force.
+            let late = place.ended && !of_mac[0].ended;
+            if !guess && !late && !of_mac.iter().any(|p| self.record(*p).address == address) {
                 kept.push(place);
             }
         }
@@ -277,7 +305,7 @@ impl LeaseView {
 }
 
 fn place(mac: MacAddress, source: usize, index: usize, reserved: bool) -> Place {
-    Place { mac, source: source as u32, index: index as u32, reserved, chosen: false }
+    Place { mac, source: source as u32, index: index as u32, reserved, ended: false, chosen: false }
 }
 
 fn placement(source: &SourceView, now: i64) -> Placement {

@@ -52,6 +52,43 @@ fn the_newest_of_several_leases_answers_and_all_are_said() {
 }
 
 #[test]
+fn statement_21_a_grace_lets_a_lease_answer_for_so_long_after_its_end() {
+    let graced = |records| SourceView { grace: 60, ..source(SourceKind::Isc, records) };
+    let ended = || bound(1, 1, NOW - 900, NOW - 10);
+    let at = |views: Vec<SourceView>, now| LeaseView::evaluate(views, now);
+    let answer = |views: Vec<SourceView>, now| at(views, now).answer(mac(1)).address;
+    for (now, found) in [
+        (NOW - 11, address(1)),
+        (NOW - 10, address(1)),
+        (NOW + 49, address(1)),
+        (NOW + 50, None),
+        (i64::MAX, None),
+    ] {
+        assert_eq!(answer(vec![graced(vec![ended()])], now), found, "{}", now - NOW);
+        let plain = answer(vec![source(SourceKind::Isc, vec![ended()])], now);
+        assert_eq!(plain, found.filter(|_| now < NOW - 10), "without a grace");
+    }
+    let view = at(vec![graced(vec![ended()])], NOW);
+    assert_eq!(view.next_end(), Some(NOW + 50), "then another answer holds");
+    assert_eq!(view.wire_entries()[0].expires, Some(NOW - 10), "told as it is");
+    // A lease in force is better, however old, and there is no ambiguity; so is a reservation.
+    let better = bound(2, 1, NOW - 1000, NOW + 5);
+    let found = at(vec![graced(vec![ended(), better])], NOW).answer(mac(1));
+    assert_eq!((found.address, found.ambiguous), (address(2), false));
+    let mut reserved = graced(vec![ended()]);
+    let keep = Record { binding: Binding::Reserved, ..bound(3, 1, NOW, NOW) };
+    reserved.table = SourceTable { reservations: vec![keep], ..(*reserved.table).clone() }.into();
+    assert_eq!(answer(vec![reserved], NOW), address(3));
+    // What the server took back is not in force, with any grace; nor is another's address.
+    for binding in [Binding::Free, Binding::Released, Binding::Expired, Binding::Abandoned] {
+        let record = Record { binding, ..ended() };
+        assert_eq!(answer(vec![graced(vec![record])], NOW), None, "{binding:?}");
+    }
+    let other = bound(1, 2, NOW - 5, NOW + 900);
+    assert_eq!(answer(vec![graced(vec![ended()]), graced(vec![other])], NOW), None);
+}
+
+#[test]
 fn time_alone_takes_a_lease_away() {
     let sources = vec![source(SourceKind::Kea, vec![bound(1, 1, NOW, NOW + 5)])];
     let at = |now| LeaseView::evaluate(sources.clone(), now).answer(mac(1)).address;

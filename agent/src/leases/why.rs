@@ -11,13 +11,19 @@ pub fn why(view: &LeaseView, mac: MacAddress) -> String {
     let answer = view.answer(mac);
     let Some(chosen) = answer.all.first() else { return why_not(view, mac) };
     let what = match chosen.state {
-        LeaseState::Bound => "the lease in force",
-        LeaseState::Reserved => "reserved by the configuration",
+        LeaseState::Reserved => "reserved by the configuration".to_owned(),
+        LeaseState::Bound => match chosen.expires.filter(|end| *end <= view.as_of()) {
+            None => "the lease in force".to_owned(),
+            Some(end) => format!(
+                "ended {} s ago, and its source has a grace",
+                view.as_of().saturating_sub(end)
+            ),
+        },
     };
     if answer.ambiguous {
         format!("the newest of {} addresses of this MAC", answer.all.len())
     } else {
-        what.to_owned()
+        what
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::super::args::Common;
 use super::super::status::{Lock, Status};
 use super::Finding;
-use crate::config::{BundleConfig, Config};
+use crate::config::{BundleConfig, Config, LeaseSourceConfig};
 use crate::credentials::CredentialSource;
 use crate::journal::{FILE_NAME, Journal};
 use crate::leases::{SourceSpec, read_once};
@@ -111,8 +111,7 @@ fn leases(config: &Config) -> Vec<Finding> {
         let fix = "add a [[lease]] to the configuration";
         return vec![Finding::failed("leases", "no lease source is configured", fix)];
     }
-    let specs: Vec<SourceSpec> =
-        config.leases.iter().map(|l| SourceSpec { kind: l.kind, path: l.path.clone() }).collect();
+    let specs: Vec<SourceSpec> = config.leases.iter().map(LeaseSourceConfig::spec).collect();
     let view = read_once(&specs, jiff::Timestamp::now().as_second());
     let sources = view.wire_sources();
     let state = |source: &bpa_common::wire::v1::LeaseSource| {

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use bpa_common::net::MacAddress;
 use report::Report;
 
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, LeaseSourceConfig};
 use crate::leases::{LeaseView, SourceSpec, read_once};
 use bpa_common::output::{Output, print};
 
@@ -65,7 +65,7 @@ fn sources(args: &LeasesArgs, config: &Path) -> Result<Vec<SourceSpec>, LeasesEr
     if leases.is_empty() {
         return Err(LeasesError::NoSource { config: config.to_owned() });
     }
-    Ok(leases.into_iter().map(|l| SourceSpec { kind: l.kind, path: l.path }).collect())
+    Ok(leases.iter().map(LeaseSourceConfig::spec).collect())
 }
 
 /// An answer is an answer, though another source can't be read.

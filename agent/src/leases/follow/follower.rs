@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::files::{self, ReadError, Reading, Stamp};
 use super::guard::Guard;
-use crate::leases::kind::SourceKind;
+use crate::leases::kind::{SourceKind, SourceSpec};
 use crate::leases::parsers::{Limits, ParseError, detect, parse};
 use crate::leases::record::SourceTable;
 use crate::leases::table::SourceView;
@@ -54,10 +54,10 @@ pub struct Follower {
 
 impl Follower {
     /// A follower that has not looked yet.
-    pub fn new(kind: SourceKind, path: PathBuf, limits: Limits) -> Self {
-        let view = SourceView::unread(kind, &path.to_string_lossy());
+    pub fn new(source: SourceSpec, limits: Limits) -> Self {
+        let view = SourceView::of(&source);
         Self {
-            path,
+            path: source.path,
             limits,
             view,
             guard: Guard::default(),

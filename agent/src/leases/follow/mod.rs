@@ -30,11 +30,11 @@ const READ_ONCE: Duration = Duration::from_secs(1);
 /// Follows the sources until cancelled. Returns at once; until a source was read, it says so in its
 /// error. Must be called inside a tokio runtime.
 pub fn start(sources: &[LeaseSourceConfig], cancel: CancellationToken) -> LeaseFeed {
-    let unread =
-        sources.iter().map(|s| SourceView::unread(s.kind, &s.path.to_string_lossy())).collect();
+    let sources: Vec<SourceSpec> = sources.iter().map(LeaseSourceConfig::spec).collect();
+    let unread = sources.iter().map(SourceView::of).collect();
     let (sender, feed) = channel::channel(Arc::new(LeaseView::evaluate(unread, 0)));
     let followers =
-        sources.iter().map(|s| Follower::new(s.kind, s.path.clone(), Limits::default())).collect();
+        sources.into_iter().map(|source| Follower::new(source, Limits::default())).collect();
     tokio::spawn(Worker::new(followers, sender).run(cancel));
     feed
 }
@@ -44,7 +44,7 @@ pub fn start(sources: &[LeaseSourceConfig], cancel: CancellationToken) -> LeaseF
 pub fn read_once(sources: &[SourceSpec], now: i64) -> LeaseView {
     let begun = Instant::now();
     let views = sources.iter().map(|source| {
-        let mut follower = Follower::new(source.kind, source.path.clone(), Limits::default());
+        let mut follower = Follower::new(source.clone(), Limits::default());
         loop {
             let steady = begun.elapsed().as_millis() as u64;
             let look = follower.look(Moment { now, steady });
