@@ -11,36 +11,50 @@ const DIGITS: &str = "['0','1','2','3','4','5','6','7','8','9']";
 
 /// Kubernetes' form of a quantity without a sign, one with an example for whoever reads it.
 const QUANTITY: &str = "^(8Gi|[+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?\
-    |[^0-9.+].*|.*[^0-9.numkMGTPEi]|.*[a-z]i)$";
+    |[^0-9.+].*|.*[^0-9.numkMGTPEi]|.*[a-z]i|.*[ ,_].*)$";
+
+/// Characters of a quantity.
+const LONGEST_QUANTITY: usize = 64;
 
 /// Six octets in each of the usual spellings.
 const MAC: &str = "^(52:54:00:aa:01:02|([0-9A-Fa-f]{1,2}[:-]){5}[0-9A-Fa-f]{1,2}|([0-9A-Fa-f]{4}[.]){2}[0-9A-Fa-f]{4}|[0-9A-Fa-f]{12})$";
 
 /// Memory or disk: a number of bytes, or text with a unit.
 ///
-/// The pattern refuses what is wrong in the middle; what is wrong at the ends it leaves to the
-/// rule, which says it in words. Of a text that is too long the rule says nothing: reading it costs.
+/// The pattern refuses what is wrong in the middle; what is wrong at the ends, and what people put
+/// between digits and unit, it leaves to the rules, which say it in words. Of a text that is too long
+/// the rules say nothing: reading it costs.
 pub fn quantity(_: &mut SchemaGenerator) -> Schema {
     let mut schema = json_schema!({
         "x-kubernetes-int-or-string": true,
         "nullable": true,
         "anyOf": [{"type": "integer"}, {"type": "string"}],
-        "maxLength": 64,
+        "maxLength": LONGEST_QUANTITY,
         "pattern": QUANTITY,
     });
     rule(
         &mut schema,
         &format!(
-            "type(self) == int ? self >= 0 : self.size() > 64 || {DIGITS}.exists(d, self.startsWith(d)) || self.startsWith('+') || self.startsWith('.')"
+            "type(self) == int ? self >= 0 : self.size() > {LONGEST_QUANTITY} || {DIGITS}.exists(d, self.startsWith(d)) || self.startsWith('+') || self.startsWith('.')"
         ),
         "wanted a size that is not negative and begins with a digit, such as 8Gi, 512Mi or 100G",
     );
     rule(
         &mut schema,
         &format!(
-            "type(self) == int || self.size() > 64 || {DIGITS}.exists(d, self.endsWith(d)) || ['.','n','u','m','k','M','G','T','P','E','Ki','Mi','Gi','Ti','Pi','Ei'].exists(u, self.endsWith(u))"
+            "type(self) == int || self.size() > {LONGEST_QUANTITY} || {DIGITS}.exists(d, self.endsWith(d)) || ['.','n','u','m','k','M','G','T','P','E','Ki','Mi','Gi','Ti','Pi','Ei'].exists(u, self.endsWith(u))"
         ),
         "wanted a number with one of the units Ki, Mi, Gi, Ti, k, M, G, T (no B, no blank), such as 8Gi, 512Mi or 100G",
+    );
+    // Place by place, as what a search costs is estimated for the longest text that there can be.
+    let places: Vec<String> = (0..LONGEST_QUANTITY).map(|place| place.to_string()).collect();
+    rule(
+        &mut schema,
+        &format!(
+            "type(self) == int || self.size() > {LONGEST_QUANTITY} || ![{}].exists(i, i < self.size() && self.charAt(i) in [' ',',','_'])",
+            places.join(",")
+        ),
+        "wanted the unit right behind the number, without a blank, `,` or `_`, such as 8Gi, 1.5Gi or 100G",
     );
     schema
 }
