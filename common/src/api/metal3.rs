@@ -78,7 +78,10 @@ pub struct Image {
 }
 
 /// `spec.consumerRef`: the only mark that a host is in use (core `ObjectReference`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// Two are equal when they name the same object: the version of its API is none of its names, and
+/// may be another one after an upgrade.
+#[derive(Clone, Debug, Default, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ConsumerRef {
     pub api_version: String,
@@ -87,6 +90,20 @@ pub struct ConsumerRef {
     pub name: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
+}
+
+impl ConsumerRef {
+    /// All that names the object.
+    fn names(&self) -> [&str; 5] {
+        let group = self.api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        [group, &self.kind, &self.namespace, &self.name, &self.uid]
+    }
+}
+
+impl PartialEq for ConsumerRef {
+    fn eq(&self, other: &Self) -> bool {
+        self.names() == other.names()
+    }
 }
 
 /// `status` as far as it says whether the host can be used.
@@ -117,4 +134,34 @@ pub struct ProvisioningState {
     pub id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bug 15 (BMO issue 3524): a mark of an older version was taken for somebody else's.
+    #[test]
+    fn bug_15_a_mark_is_the_same_in_every_version_of_the_api_and_differs_in_anything_else() {
+        let ours = ConsumerRef {
+            api_version: "bpa.akraino.org/v1alpha1".into(),
+            kind: "Provisioning".into(),
+            namespace: "ns".into(),
+            name: "edge".into(),
+            uid: "u".into(),
+        };
+        let with = |change: fn(&mut ConsumerRef)| {
+            let mut other = ours.clone();
+            change(&mut other);
+            other == ours
+        };
+        assert!(with(|r| r.api_version = "bpa.akraino.org/v1".into()));
+        assert!(!with(|r| r.api_version = "metal3.io/v1alpha1".into()));
+        assert!(!with(|r| r.api_version = "v1alpha1".into()), "the core group");
+        assert!(!with(|r| r.api_version.clear()), "as CAPM3 may leave it (its issue 3516)");
+        assert!(!with(|r| r.kind = "Metal3Machine".into()));
+        assert!(!with(|r| r.namespace = "other".into()));
+        assert!(!with(|r| r.name = "edge-2".into()));
+        assert!(!with(|r| r.uid = "another of this name".into()));
+    }
 }

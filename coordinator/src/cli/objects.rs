@@ -151,7 +151,7 @@ pub async fn describe(common: &Common, args: &DescribeArgs) -> CliResult {
         Kind::Host => {
             let found = find::pick(kind, &snapshot.hosts, |record| &record.host.metadata, name);
             let host = found.map_err(|error| or_problem(error, &snapshot, kind, name))?;
-            describe_site::host(host, &events, now)
+            describe_site::host(host, &snapshot, &events, now)
         }
         other => {
             return Err(CliError::Usage(format!(

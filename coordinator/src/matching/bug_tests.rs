@@ -1,12 +1,14 @@
 //! Bugs that others had with MACs, sizes and hardware data; each must not be one of ours. Numbers are
 //! those of the project's notes on Metal3; `common/src/api/hardware_tests.rs` has more of them.
 
-use bpa_common::api::Provisioning;
-use bpa_common::api::metal3::{BareMetalHost, HardwareData};
+use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, HardwareData};
+use bpa_common::api::{HostUse, NeighbourKind, ObjectKey, Provisioning};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{ProvisioningPlan, plan_among};
+use super::{Claimant, Offer, ProvisioningPlan, plan_among};
 use crate::cluster::decode::from_value;
+use crate::cluster::neighbours;
 
 /// A host as Metal3 shows it, with what is different.
 fn host(name: &str, spec: Value, hardware: Value) -> BareMetalHost {
@@ -177,5 +179,111 @@ fn what_is_no_mac_in_the_place_of_one_is_told_to_who_asks_for_it() {
         );
         assert_eq!(misses(&found), [wanted]);
         assert!(plan(json!({}), &hosts).fits, "nothing else is wrong with it");
+    }
+}
+
+/// Fields of hosts and of their neighbours, by path.
+const FIELDS: [&str; 30] = [
+    "/metadata/labels/a",
+    "/metadata/annotations",
+    "/metadata/annotations/metal3.io~1BareMetalHost",
+    "/metadata/deletionTimestamp",
+    "/metadata/ownerReferences",
+    "/metadata/namespace",
+    "/metadata",
+    "/spec/bootMACAddress",
+    "/spec/bmc",
+    "/spec/bmc/address",
+    "/spec/consumerRef",
+    "/spec/image",
+    "/spec/customDeploy",
+    "/spec/online",
+    "/spec/hostSelector",
+    "/spec/hostSelector/matchLabels",
+    "/spec/hostSelector/matchExpressions",
+    "/spec/template/spec/hostSelector",
+    "/spec",
+    "/status/operationalStatus",
+    "/status/errorMessage",
+    "/status/provisioning/state",
+    "/status/provisioning/image",
+    "/status/provisioning",
+    "/status/hardware/nics",
+    "/status/hardware/storage",
+    "/status/hardware/cpu",
+    "/status/hardware",
+    "/status/bareMetalHost",
+    "/status",
+];
+
+fn anything() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,12}".prop_map(Value::from),
+        Just(json!("2026-12-01T00:00:00Z")),
+        Just(json!("52:54:00:00:00:01")),
+        Just(json!("provisioned")),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map("[a-zA-Z]{1,8}", inner, 0..4)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+/// Puts a value at a path, as far as there is a way to it.
+fn put(object: &mut Value, path: &str, value: Value) {
+    let (parent, name) = path.rsplit_once('/').unwrap();
+    if let Some(Value::Object(fields)) = object.pointer_mut(parent) {
+        fields.insert(name.replace("~1", "/"), value);
+    }
+}
+
+proptest! {
+    /// Whatever an object holds: it is read or refused, told in words, and a host on which anything
+    /// of others is seen is free for nobody.
+    #[test]
+    fn any_host_is_read_or_refused_and_judged(
+        changes in prop::collection::vec((prop::sample::select(FIELDS.to_vec()), anything()), 0..6)
+    ) {
+        let mut object = json!({
+            "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+            "metadata": {"name": "h", "namespace": "m", "uid": "u", "labels": {}, "annotations": {}},
+            "spec": {"online": true, "hostSelector": {}, "bmc": {}, "template": {"spec": {}}},
+            "status": {"operationalStatus": "OK", "hardware": {}, "provisioning": {"state": "provisioned"}},
+        });
+        for (path, value) in changes {
+            put(&mut object, path, value);
+        }
+        for kind in NeighbourKind::ALL {
+            let _ = neighbours::read(kind, ObjectKey::new("m", "n"), &object);
+        }
+        if let Ok(host) = from_value::<BareMetalHost>(object) {
+            let offer = Offer::read(&host, None);
+            let nobody = ConsumerRef::default();
+            for installs in [false, true] {
+                let who = Claimant { mark: &nobody, installs };
+                let taken = host.spec.consumer_ref.as_ref().is_some_and(|c| *c != nobody);
+                let going = host.metadata.is_deleting();
+                prop_assert!(!(offer.is_free_for(who) && (taken || going)));
+                for refusal in offer.refusals(who) {
+                    prop_assert!(refusal.message.contains("; ") && refusal.message.len() < 2000);
+                }
+            }
+            let used = HostUse {
+                host: host.metadata.key(),
+                kind: NeighbourKind::Machine,
+                by: ObjectKey::new("m", "n"),
+            };
+            let wish: Provisioning =
+                from_value(json!({"metadata": {"name": "p"}, "spec": {"masters": [{"m": {}}]}})).unwrap();
+            let plans = plan_among(&[wish], &[(&host, None)], &[used], &[]);
+            prop_assert!(!plans.fits);
+        }
     }
 }

@@ -4,10 +4,10 @@ use bpa_common::api::Site;
 use jiff::Timestamp;
 
 use super::describe::{about, conditions};
-use super::get;
 use super::text::{age, bytes, field};
-use crate::cluster::HostRecord;
+use super::{free, get};
 use crate::cluster::directory::EventRecord;
+use crate::cluster::{HostRecord, Snapshot};
 
 /// Everything about a site.
 pub fn site(site: &Site, events: &[EventRecord], now: Timestamp) -> String {
@@ -77,7 +77,12 @@ fn told(out: &mut String, name: &str, text: &str) {
 }
 
 /// Everything about a host that we read.
-pub fn host(record: &HostRecord, events: &[EventRecord], now: Timestamp) -> String {
+pub fn host(
+    record: &HostRecord,
+    snapshot: &Snapshot,
+    events: &[EventRecord],
+    now: Timestamp,
+) -> String {
     let (mut out, host) = (String::new(), &record.host);
     field(&mut out, "Name", &host.metadata.key().to_string());
     field(&mut out, "UID", &host.metadata.uid);
@@ -90,6 +95,7 @@ pub fn host(record: &HostRecord, events: &[EventRecord], now: Timestamp) -> Stri
     field(&mut out, "Online", if host.spec.online { "yes" } else { "no" });
     let used = Some(get::used_by(record)).filter(|who| !who.is_empty());
     field(&mut out, "Used by", used.as_deref().unwrap_or("nobody"));
+    told(&mut out, "Free", &free::free(record, snapshot));
     field(&mut out, "MACs", &get::macs(record).replace(',', ", "));
     let hardware = get::hardware(record);
     let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
@@ -115,6 +121,9 @@ mod tests {
         invited.status = Default::default();
         let text = site(&invited, &[], now());
         assert!(text.contains("no agent has joined") && !text.contains("Clock"), "{text}");
-        golden("describe-host.txt", &host(&testing::host(), &[], now()));
+        let record = testing::host();
+        let hosts = vec![std::sync::Arc::new(record.clone())];
+        let snapshot = Snapshot { hosts, ..Snapshot::default() };
+        golden("describe-host.txt", &host(&record, &snapshot, &[], now()));
     }
 }

@@ -6,6 +6,7 @@
 pub mod cause;
 pub mod describe;
 pub mod describe_site;
+pub mod free;
 pub mod get;
 pub mod live;
 pub mod table;
