@@ -6,6 +6,7 @@
 mod answers;
 mod late;
 mod namespace;
+mod neighbours;
 mod restarts;
 
 use std::path::PathBuf;
