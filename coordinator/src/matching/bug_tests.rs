@@ -182,6 +182,83 @@ fn what_is_no_mac_in_the_place_of_one_is_told_to_who_asks_for_it() {
     }
 }
 
+/// The same machine as Metal3 of 2020 and of 2026 show it.
+#[test]
+fn newer_and_older_shapes_of_a_host_are_read_alike() {
+    let nics = |pci: bool| {
+        let mut nic = json!({"name": "eno1", "model": "0x8086 0x1572", "mac": "00:00:5E:00:53:AF",
+            "ip": "192.0.2.5", "speedGbps": 10, "vlanId": 0, "pxe": true});
+        if pci {
+            nic["pciAddress"] = json!("0000:19:00.0");
+            nic["lldp"] = json!({"switchID": "s", "portID": "p", "switchSystemName": "n"});
+        }
+        json!([nic, {"name": "eno2", "mac": "00:00:5e:00:53:b0", "vlans": [{"id": 5}]}])
+    };
+    let older: BareMetalHost = from_value(json!({
+        "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+        "metadata": {"name": "h", "namespace": "m", "uid": "u", "selfLink": "/x", "generation": 3,
+            "finalizers": ["baremetalhost.metal3.io"]},
+        "spec": {"online": true, "bootMACAddress": "00:00:5E:00:53:AF", "hardwareProfile": "dell",
+            "taints": [{"key": "a", "effect": "NoSchedule"}], "description": "",
+            "bmc": {"address": "ipmi://192.0.2.1", "credentialsName": "bmc"},
+            "image": {"url": "http://site/i", "checksum": "http://site/i.md5"}},
+        "status": {"operationalStatus": "OK", "errorMessage": "", "poweredOn": true,
+            "hardwareProfile": "dell", "lastUpdated": "2020-03-01T10:00:00Z",
+            "goodCredentials": {"credentials": {"name": "bmc"}, "credentialsVersion": "1"},
+            "operationHistory": {"inspect": {"start": null, "end": null}},
+            "provisioning": {"ID": "id", "state": "provisioned", "image": {"url": "http://site/i",
+                "checksum": "http://site/i.md5"}, "firmware": {}},
+            "hardware": {
+                "cpu": {"arch": "x86_64", "model": "Xeon", "clockMegahertz": 2101.5, "count": 64, "flags": ["aes"]},
+                "ramMebibytes": 262_144, "nics": nics(false), "hostname": "localhost",
+                "storage": [{"name": "/dev/sda", "rotational": true, "sizeBytes": 480_103_981_056_u64,
+                    "hctl": "0:0:0:0", "serialNumber": "s1"}],
+                "systemVendor": {"manufacturer": "V", "productName": "P", "serialNumber": "ABC"},
+                "firmware": {"bios": {"date": "", "vendor": "V", "version": "1"}}}},
+    }))
+    .unwrap();
+    let newer: BareMetalHost = from_value(json!({
+        "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+        "metadata": {"name": "h", "namespace": "m", "uid": "u",
+            "labels": {"infrastructure.cluster.x-k8s.io/failure-domain": "a"}},
+        "spec": {"online": true, "bootMACAddress": "00:00:5e:00:53:af", "architecture": "x86_64",
+            "automatedCleaningMode": "metadata", "inspectionMode": "fast", "bootMode": "UEFI",
+            "networkInterfaces": [{"name": "x"}], "disablePowerOff": true,
+            "bmc": {"address": "ipmi://192.0.2.1", "credentialsName": "bmc", "disableCertificateVerification": true},
+            "image": {"url": "http://site/i", "checksum": "c", "checksumType": "sha256", "format": "qcow2"}},
+        "status": {"operationalStatus": "OK", "errorMessage": "", "errorCount": 0, "poweredOn": true,
+            "provisioningFailCount": 0, "lastAttemptedImage": {"url": "http://site/i"},
+            "conditions": [{"type": "Ready", "status": "True", "reason": "x", "message": ""}],
+            "provisioning": {"ID": "id", "state": "provisioned", "bootMode": "UEFI",
+                "customDeploy": null, "rootDeviceHints": {}, "image": {"url": "http://site/i"}}},
+    }))
+    .unwrap();
+    let data: HardwareData = from_value(json!({
+        "apiVersion": "metal3.io/v1alpha1", "kind": "HardwareData",
+        "metadata": {"name": "h", "namespace": "m", "finalizers": ["baremetalhost.metal3.io/hardwareData"]},
+        "spec": {"hardware": {
+            "cpu": {"arch": "x86_64", "count": 64, "clockMegahertz": 2101.5},
+            "ramMebibytes": 262_144, "nics": nics(true),
+            "storage": [
+                {"name": "/dev/disk/by-path/a", "alternateNames": ["/dev/sda"], "type": "NVME",
+                    "sizeBytes": 480_103_981_056_u64, "wwn": "0x1", "wwnVendorExtension": "0x2", "wwnWithExtension": "0x12"},
+                {"name": "/dev/disk/by-path/b", "sizeBytes": 480_103_981_056_u64, "wwn": "0x1", "wwnWithExtension": "0x12"}],
+            "systemVendor": {"serialNumber": "ABC"}}},
+    }))
+    .unwrap();
+    let old = Offer::read(&older, None);
+    let mut new = Offer::read(&newer, Some(&data));
+    assert_eq!((old.cpu, old.memory, old.disk), (Some(64), Some(256 << 30), Some(480_103_981_056)));
+    assert_eq!((old.serial.as_deref(), old.architecture.as_deref()), (Some("ABC"), Some("x86_64")));
+    assert_eq!((old.macs.len(), old.inspected.len()), (2, 1));
+    assert_eq!(old.ineligible, []);
+    assert_eq!(
+        new.labels.remove("infrastructure.cluster.x-k8s.io/failure-domain").as_deref(),
+        Some("a")
+    );
+    assert_eq!(old, new);
+}
+
 /// Fields of hosts and of their neighbours, by path.
 const FIELDS: [&str; 30] = [
     "/metadata/labels/a",

@@ -223,6 +223,34 @@ mod tests {
         golden("get.txt", &text);
     }
 
+    /// As decisions read it: section by section, each disk once, lists that stay readable.
+    #[test]
+    fn hardware_is_shown_as_it_counts() {
+        use bpa_common::api::metal3::{Cpu, Disk, Hardware, HardwareData, Nic};
+        let mut record = testing::host();
+        let disk =
+            |n: u64| Disk { size_bytes: Some(n << 30), wwn: n.to_string(), ..Disk::default() };
+        let nic = |n: u8| Nic { mac: format!("02:00:00:00:00:{n:02x}"), ..Nic::default() };
+        let mut data = HardwareData::new(Default::default(), Default::default());
+        data.spec.hardware = Some(Hardware {
+            cpu: Some(Cpu { count: Some(32), ..Cpu::default() }),
+            storage: (1..=10).chain(1..=10).map(disk).collect(),
+            nics: (1..=200).map(nic).collect(),
+            ..Hardware::default()
+        });
+        record.hardware = Some(data);
+        let found = hardware(&record);
+        assert_eq!(cpus(found).as_deref(), Some("32"));
+        assert_eq!(memory(found).as_deref(), Some("16Gi"), "from the other place");
+        let shown = disks(found).unwrap();
+        assert!(shown.starts_with("1Gi,2Gi,") && shown.ends_with(",8Gi and 2 more"), "{shown}");
+        let shown = macs(&record);
+        assert!(shown.starts_with("52:54:00:aa:01:01,02:00:00:00:00:01,"), "{shown}");
+        assert!(shown.ends_with(" and 193 more"), "{shown}");
+        record.host.spec.boot_mac_address = "NONE of them".to_owned();
+        assert!(macs(&record).starts_with("NONE of them,02:"), "as it is written");
+    }
+
     #[test]
     fn a_problem_is_named_with_its_place_and_object() {
         let problem = ObjectProblem {

@@ -1,5 +1,6 @@
 //! What is waited for, and how it is told.
 
+use bpa_common::api::metal3::{Hardware, Nic};
 use bpa_common::api::{Approval, KubeconfigPlace, SiteSpec};
 
 use super::super::testing::{Bench, Ends};
@@ -70,6 +71,24 @@ async fn of_several_leases_the_newest_is_used_and_that_is_said() {
         words.contains("several leases (10.0.0.77 and 10.0.0.1); the newest is used"),
         "{words}"
     );
+}
+
+/// Bugs 31 and 32: what inspection saw may be stale since. It helps a person to find the host, and is
+/// never taken for its address.
+#[tokio::test]
+async fn addresses_of_the_inspection_are_told_while_there_is_no_lease_and_never_used() {
+    let bench = Bench::edge();
+    bench.fleet.lock().view.insert("north".into(), site_view(&[1]));
+    bench.edit_host("h2", |record| {
+        let nic = |ip: &str| Nic { mac: mac(2).to_string(), ip: ip.into(), ..Nic::default() };
+        let nics = vec![nic("192.0.2.5"), nic("fe80::1%eno1"), nic("2001:db8::5")];
+        record.host.status.hardware = Some(Hardware { nics, ..Hardware::default() });
+    });
+    bench.run().await;
+    let words = bench.words("edge", "AddressesKnown");
+    let wanted = "h2 (52:54:00:00:00:02; had 192.0.2.5, 2001:db8::5 when Metal3 inspected it)";
+    assert!(words.contains(wanted), "{words}");
+    assert_eq!(bench.status("edge").nodes[1].address, None);
 }
 
 #[tokio::test]
