@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bpa_common::api::metal3::{BareMetalHost, ConsumerRef, HardwareData};
 use bpa_common::api::{
-    Cluster, HostChooser, HostUse, ObjectKey, OsSpec, Provisioning, ProvisioningStatus, Site,
-    SiteStatus, Software,
+    Cluster, HostChooser, HostUse, NeighbourKind, ObjectKey, OsSpec, Provisioning,
+    ProvisioningStatus, Site, SiteStatus, Software,
 };
 use secrecy::SecretString;
 use tokio::sync::watch;
@@ -47,6 +47,14 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// Kinds of others' objects that can't be read, and where.
+    pub fn unseen(&self) -> Vec<String> {
+        let others = NeighbourKind::ALL.map(NeighbourKind::name);
+        let problems = self.problems.iter();
+        let whole = problems.filter(|p| p.key.is_none() && others.contains(&p.kind.as_str()));
+        whole.map(|problem| problem.place.clone()).collect()
+    }
+
     /// Takes in what an object of others says about hosts.
     pub fn put_neighbour(&mut self, neighbour: Neighbour) {
         match neighbour {

@@ -11,6 +11,7 @@ use super::act::{Outcome, Parts};
 use super::pace::{Write, write_when};
 use super::tally::Tally;
 use crate::cluster::{ObjectEvent, Snapshot, World, WorldError};
+use crate::matching::Others;
 use crate::planning::{
     Claim, Decided, HostIndex, Memory, Round, Told, Trouble, decide_round, site_status,
     transitions, worth_writing,
@@ -69,6 +70,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
         self.hosts.update(&snapshot.hosts, &snapshot.uses);
         self.remember(&mut snapshot);
         self.tell_sites(&snapshot.sites, now).await;
+        let unseen = snapshot.unseen();
         let decided = {
             let (fleet, runs) = (self.parts.fleet.view(), self.parts.runs.facts());
             decide_round(&Round {
@@ -77,7 +79,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
                 provisionings: &snapshot.provisionings,
                 hosts: &self.hosts,
                 installs_os: snapshot.installs_os,
-                choosers: &snapshot.choosers,
+                others: Others { choosers: &snapshot.choosers, unseen: &unseen },
                 sites: &snapshot.sites,
                 fleet: &fleet,
                 runs: &runs,

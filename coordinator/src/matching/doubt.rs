@@ -1,5 +1,6 @@
 //! What a person should know of the chosen hosts although it stops nothing: that somebody else may
-//! choose them as well, and that machines of one role are of different kinds.
+//! choose them as well or that this can't be seen, and that machines of one role are of different
+//! kinds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::{Claimant, Offer, Slot};
 /// A doubt about a plan that fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// `HostsContested`, `MixedArchitectures`.
+    /// `OthersNotSeen`, `HostsContested`, `MixedArchitectures`.
     pub reason: &'static str,
     /// What was found, and what to do.
     pub message: String,
@@ -23,13 +24,28 @@ const RESERVED: &str = "bpa.akraino.org/reserved";
 /// Objects of others that are told one by one.
 const MOST: usize = 3;
 
-/// All doubts about these hosts. `choosers`: for whom else hosts are chosen.
-pub fn doubts(
-    chosen: &[(Slot, Arc<Offer>)],
-    who: Claimant<'_>,
-    choosers: &[HostChooser],
-) -> Vec<Doubt> {
-    contested(chosen, who, choosers).into_iter().chain(mixed(chosen)).collect()
+/// What is known of others who may want the same hosts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Others<'a> {
+    /// For whom hosts are chosen.
+    pub choosers: &'a [HostChooser],
+    /// Kinds that can't be read, and where.
+    pub unseen: &'a [String],
+}
+
+/// All doubts about these hosts.
+pub fn doubts(chosen: &[(Slot, Arc<Offer>)], who: Claimant<'_>, others: Others<'_>) -> Vec<Doubt> {
+    let known = contested(chosen, who, others.choosers).into_iter().chain(mixed(chosen));
+    unseen(others.unseen).into_iter().chain(known).collect()
+}
+
+/// A right that is missing must not look like nobody else being there.
+fn unseen(kinds: &[String]) -> Option<Doubt> {
+    let message = format!(
+        "{} can't be read, so hosts that these have or want are not known to be theirs; the rights that are needed are in deploy/rbac.yaml, and `bpa-coordinator get` says what is wrong",
+        shown(kinds)
+    );
+    (!kinds.is_empty()).then_some(Doubt { reason: "OthersNotSeen", message })
 }
 
 /// Cluster API's provider takes any host that is `available` and unmarked, and writes its mark

@@ -95,7 +95,8 @@ fn told(
     choosers: &[HostChooser],
 ) -> Vec<(&'static str, String)> {
     let who = Claimant { mark: &ConsumerRef::default(), installs };
-    doubts(chosen, who, choosers).into_iter().map(|d| (d.reason, d.message)).collect()
+    let others = Others { choosers, unseen: &[] };
+    doubts(chosen, who, others).into_iter().map(|d| (d.reason, d.message)).collect()
 }
 
 #[test]
@@ -154,4 +155,18 @@ fn bug_37_two_architectures_in_one_role_are_told_and_unknown_ones_are_not() {
         found[0].1.starts_with("the worker hosts are aarch64 (h3) and x86_64 (h2); if"),
         "{found:?}"
     );
+}
+
+/// Bug 14: what may not be read was taken for what is not there.
+#[test]
+fn bug_14_kinds_that_cannot_be_read_are_told_first() {
+    let unseen = ["Metal3Machine in namespace a".to_owned(), "HostClaim in namespace a".to_owned()];
+    let choosers = [chooser("metal3", "w", HostSelector::default())];
+    let who = Claimant { mark: &ConsumerRef::default(), installs: true };
+    let found = doubts(&chosen(|_, _| ()), who, Others { choosers: &choosers, unseen: &unseen });
+    let reasons: Vec<_> = found.iter().map(|doubt| doubt.reason).collect();
+    assert_eq!(reasons, ["OthersNotSeen", "HostsContested"]);
+    let wanted = "Metal3Machine in namespace a, HostClaim in namespace a can't be read";
+    assert!(found[0].message.starts_with(wanted), "{}", found[0].message);
+    assert_eq!(doubts(&chosen(|_, _| ()), who, Others::default()), []);
 }

@@ -28,7 +28,7 @@ mod solve;
 pub use accept::{Accepted, Rejection, accept, check_node_name};
 pub use catalog::Catalog;
 pub use cost::waste;
-pub use doubt::Doubt;
+pub use doubt::{Doubt, Others};
 pub use eligibility::{Ineligible, IneligibleReason, is_installable};
 pub use explain::{Competition, Explanation, NearMiss};
 pub use offer::{Claimant, HostId, Offer};

@@ -14,7 +14,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::accept::{Accepted, accept};
-use super::doubt::{Doubt, doubts};
+use super::doubt::{Doubt, Others, doubts};
 use super::eligibility::{Ineligible, IneligibleReason};
 use super::explain::{Explanation, explain};
 use super::remedy::remedies;
@@ -147,8 +147,7 @@ pub struct Pool<'a> {
     /// There is somebody (Metal3) who installs operating systems.
     pub installs_os: bool,
     pub bar: BarOf<'a>,
-    /// For whom else hosts are chosen.
-    pub choosers: &'a [HostChooser],
+    pub others: Others<'a>,
 }
 
 /// Plans one provisioning on these hosts.
@@ -195,7 +194,7 @@ pub fn plan_one(provisioning: &Provisioning, pool: Pool<'_>) -> Planned {
         report.fits = true;
         report.assignments = chosen.iter().map(|one| assignment(one, who, os)).collect();
         report.hash = plan_hash(&report.assignments);
-        let doubts = doubts(&chosen, who, pool.choosers);
+        let doubts = doubts(&chosen, who, pool.others);
         report.warnings.extend(doubts.iter().map(|doubt| doubt.message.clone()));
         return Planned {
             report,
@@ -238,13 +237,14 @@ pub fn plan_among<P: Borrow<Provisioning>>(
 ) -> PlanReport {
     let offers = hosts.iter().map(|(host, data)| Arc::new(Offer::read(host, *data))).collect();
     let catalog = Catalog::of(offers, uses);
+    let others = Others { choosers, unseen: &[] };
     let mut order: Vec<&Provisioning> = provisionings.iter().map(Borrow::borrow).collect();
     order.sort_by_key(|p| (p.metadata.creation_timestamp, p.metadata.key()));
     let mut taken: BTreeMap<HostId, String> = BTreeMap::new();
     let mut plans = Vec::new();
     for provisioning in order {
         let bar = |host: &HostId| taken.get(host).map(|owner| assigned_to(owner));
-        let pool = Pool { catalog: &catalog, installs_os: true, bar: &bar, choosers };
+        let pool = Pool { catalog: &catalog, installs_os: true, bar: &bar, others };
         let planned = plan_one(provisioning, pool);
         let owner = format!("Provisioning {}", provisioning.metadata.key());
         let chosen = planned.hosts.into_iter().map(|(_, offer)| offer.id.clone());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bpa_common::api::{HostChooser, ObjectKey, Provisioning, ProvisioningStatus, Site};
+use bpa_common::api::{ObjectKey, Provisioning, ProvisioningStatus, Site};
 use bpa_common::wire::v1::RunId;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
@@ -15,7 +15,7 @@ use super::memory::Memory;
 use super::stage::{Stage, stage};
 use super::view::View;
 use super::{claims, deletion, install, os};
-use crate::matching::{HostId, Ineligible, Planned, Pool, accept, assigned_to, plan_one};
+use crate::matching::{HostId, Ineligible, Others, Planned, Pool, accept, assigned_to, plan_one};
 use crate::runs::RunFacts;
 use crate::sites::SiteView;
 
@@ -27,8 +27,8 @@ pub struct Round<'a> {
     pub hosts: &'a HostIndex,
     /// There is somebody (Metal3) who installs operating systems.
     pub installs_os: bool,
-    /// For whom else hosts are chosen.
-    pub choosers: &'a [HostChooser],
+    /// Who else may want hosts.
+    pub others: Others<'a>,
     pub sites: &'a [Site],
     pub fleet: &'a BTreeMap<String, SiteView>,
     pub runs: &'a BTreeMap<RunId, RunFacts>,
@@ -109,8 +109,8 @@ fn decide_one(
             elsewhere.get(host).cloned().or(by_wish)
         };
         let catalog = round.hosts.catalog();
-        let (installs_os, choosers) = (round.installs_os, round.choosers);
-        plan_one(provisioning, Pool { catalog, installs_os, bar: &bar, choosers })
+        let (installs_os, others) = (round.installs_os, round.others);
+        plan_one(provisioning, Pool { catalog, installs_os, bar: &bar, others })
     } else {
         accepted_only(provisioning)
     };

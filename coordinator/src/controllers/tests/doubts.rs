@@ -4,6 +4,7 @@ use bpa_common::api::{HostChooser, HostSelector, NeighbourKind, ObjectKey, OsSpe
 use serde_json::json;
 
 use super::super::testing::Bench;
+use crate::cluster::ObjectProblem;
 use crate::planning::testing::provisioning;
 
 /// One node that Metal3 is to install on the one host that is empty.
@@ -55,4 +56,29 @@ async fn that_cluster_api_may_take_the_same_host_is_told_as_a_warning_until_it_i
     assert_eq!(bench.holder("h1").as_deref(), Some("Provisioning edge"));
     assert!(bench.status("edge").nodes[0].state == "Provisioning");
     assert_eq!(bench.words("edge", "HostsDoubtful"), "");
+}
+
+/// As after an upgrade of the program without its rights.
+#[tokio::test]
+async fn that_others_cannot_be_seen_is_told_in_words_that_stay() {
+    let bench = bench();
+    bench.edit("edge", |p| p.spec.paused = true);
+    let hidden = |age: u32| ObjectProblem {
+        place: "Metal3Machine in all namespaces".into(),
+        kind: "Metal3Machine".into(),
+        key: None,
+        message: format!("what is shown may be {age} s old: forbidden"),
+    };
+    let of_one = ObjectProblem { key: Some(ObjectKey::new("n", "x")), ..hidden(0) };
+    bench.world.lock().snapshot.problems = vec![of_one];
+    let mut controller = bench.run().await;
+    assert_eq!(bench.words("edge", "HostsDoubtful"), "");
+    bench.world.lock().snapshot.problems = vec![hidden(1)];
+    bench.settle(&mut controller).await;
+    let words = bench.words("edge", "HostsDoubtful");
+    assert!(words.starts_with("OthersNotSeen: Metal3Machine in all namespaces can't"), "{words}");
+    let writes = bench.world.writes();
+    bench.world.lock().snapshot.problems = vec![hidden(2)];
+    bench.settle(&mut controller).await;
+    assert_eq!(bench.world.writes(), writes, "nothing new is to be said");
 }
