@@ -17,7 +17,8 @@ pub fn free(record: &HostRecord, snapshot: &Snapshot) -> String {
             == (&metadata.namespace, &metadata.name, &metadata.uid)
     });
     let Some(offer) = found else { return String::new() };
-    let nobody = ConsumerRef::default();
+    // Not even a mark without any content is that of this one.
+    let nobody = ConsumerRef { kind: "nobody".to_owned(), ..ConsumerRef::default() };
     let reasons: Vec<String> = offer
         .refusals(Claimant { mark: &nobody, installs: snapshot.installs_os })
         .map(|refusal| format!("{}: {}", refusal.reason.id(), refusal.message))
@@ -59,6 +60,8 @@ mod tests {
         assert!(free(&record, &nobody_installs).starts_with("no\nNotProvisioned: "));
         record.host.status.provisioning.state = "inspecting".to_owned();
         assert!(told(&record, vec![]).starts_with("no\nNotProvisioned: "));
+        record.host.spec.consumer_ref = Some(ConsumerRef::default());
+        assert!(told(&record, vec![]).contains("\nClaimed: "), "a mark of whomever");
         assert_eq!(free(&record, &Snapshot::default()), "", "nothing is known of it");
     }
 }
