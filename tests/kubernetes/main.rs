@@ -3,8 +3,10 @@
 mod absurd;
 mod admission;
 mod api;
+mod claims;
 mod faults;
 mod fixtures;
+mod house;
 mod statements;
 mod stored;
 mod whole_status;

@@ -10,7 +10,8 @@ fn a_namespace_that_is_deleted_goes_and_its_neighbours_work_on() {
     let kubeconfig = plane.kubeconfig(User::Coordinator);
     let mut house = House::up(&plane, "stays", kubeconfig.clone());
     let doomed = plane.namespace("doomed");
-    make_hosts(&doomed, OBJECTS);
+    make_hosts(&doomed, INSTALLED);
+    doomed.apply("{apiVersion: bpa.akraino.org/v1alpha1, kind: Site, metadata: {name: north}, spec: {approved: true}}");
     // One coordinator for both.
     house.coordinator.kill();
     let more = ["--namespace", "stays,doomed", "--system-namespace", "stays"];

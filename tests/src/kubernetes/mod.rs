@@ -3,11 +3,13 @@
 
 mod coordinator;
 mod kubectl;
+mod metal3;
 mod proxy;
 mod server;
 
 pub use coordinator::Coordinator;
 pub use kubectl::Kubectl;
+pub use metal3::Metal3;
 pub use proxy::{Fault, Proxy};
 pub use server::{ControlPlane, Controllers, User};
 
