@@ -97,7 +97,7 @@ impl Coordinator {
         self.invite(&self.invitation(site)).line.expose_secret().to_owned()
     }
 
-    pub fn view(&self, site: &str) -> SiteView {
+    pub fn view(&self, site: &str) -> std::sync::Arc<SiteView> {
         self.sites.view().remove(site).unwrap_or_default()
     }
 

@@ -67,7 +67,7 @@ async fn leases_follow_every_change() {
     let agent = Agent::connected(&coordinator, "north").await;
     let many: Vec<_> = (1..100).map(|n| lease(n, n)).collect();
     let tell = |entries: Vec<_>| drop(agent.leases.send_replace(Arc::new(FakeLeases(entries))));
-    let held = || coordinator.view("north").leases.by_mac;
+    let held = || coordinator.view("north").leases.by_mac.clone();
     tell(many.clone());
     eventually("all leases came", || held().len() == 99).await;
     let mut changes = coordinator.sites.changes();

@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bpa_common::api::{Provisioning, ProvisioningStatus, Site, SiteStatus};
+use bpa_common::api::{Provisioning, Site, SiteStatus};
 use jiff::Timestamp;
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::act::{Outcome, Parts};
 use super::pace::{Write, write_when};
 use super::tally::Tally;
+use super::written::Written;
 use crate::cluster::{ObjectEvent, Snapshot, World, WorldError};
 use crate::matching::Others;
 use crate::planning::{
-    Claim, Decided, HostIndex, Memory, Round, Told, Trouble, decide_round, site_status,
+    Claim, Decided, HostIndex, Memory, Plans, Round, Told, Trouble, decide_round, site_status,
     transitions, worth_writing,
 };
 use crate::runs::RunStore;
@@ -29,8 +30,9 @@ pub struct Controller<W, F> {
     memories: BTreeMap<String, Memory>,
     tallies: BTreeMap<String, Tally>,
     /// Statuses as we wrote them last: a view of the world may lag behind our own writes.
-    written: BTreeMap<String, (ProvisioningStatus, Timestamp)>,
+    written: BTreeMap<String, Written>,
     hosts: HostIndex,
+    plans: Plans,
     /// By uid of the site.
     sites: BTreeMap<String, SiteStatus>,
     approved: Option<BTreeMap<String, bool>>,
@@ -49,6 +51,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
             tallies: BTreeMap::new(),
             written: BTreeMap::new(),
             hosts: HostIndex::default(),
+            plans: Plans::default(),
             sites: BTreeMap::new(),
             approved: None,
             acting: JoinSet::new(),
@@ -73,7 +76,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
         let unseen = snapshot.unseen();
         let decided = {
             let (fleet, runs) = (self.parts.fleet.view(), self.parts.runs.facts());
-            decide_round(&Round {
+            let round = Round {
                 now,
                 epoch: self.parts.epoch,
                 provisionings: &snapshot.provisionings,
@@ -85,7 +88,8 @@ impl<W: World, F: Fleet> Controller<W, F> {
                 runs: &runs,
                 memories: &self.memories,
                 seed,
-            })
+            };
+            decide_round(&round, &mut self.plans)
         };
         let objects: BTreeMap<&str, &Provisioning> =
             snapshot.provisionings.iter().map(|p| (p.metadata.uid.as_str(), &**p)).collect();
@@ -124,21 +128,23 @@ impl<W: World, F: Fleet> Controller<W, F> {
         }
     }
 
-    /// Our own last writes win over a view that may lag; what is gone is forgotten.
+    /// Our own last writes win over a view that may lag; what is gone is forgotten. What did not
+    /// change is the same shared object as in the last pass.
     fn remember(&mut self, snapshot: &mut Snapshot) {
         let mut written = std::mem::take(&mut self.written);
         for provisioning in &mut snapshot.provisionings {
             let uid = provisioning.metadata.uid.clone();
-            if let Some(status) = written.remove(&uid) {
-                Arc::make_mut(provisioning).status = status.0.clone();
-                self.written.insert(uid, status);
+            if let Some(mut known) = written.remove(&uid) {
+                known.lay_over(provisioning);
+                self.written.insert(uid, known);
             }
         }
         let there: BTreeSet<&str> =
             snapshot.provisionings.iter().map(|p| p.metadata.uid.as_str()).collect();
-        let there = |uid: &String| there.contains(uid.as_str());
+        let there = |uid: &str| there.contains(uid);
         self.memories.retain(|uid, _| there(uid));
         self.tallies.retain(|uid, _| there(uid));
+        self.plans.retain(there);
     }
 
     /// Writes the status if it differs, then, and only then, begins the actions.
@@ -149,7 +155,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
         now: Timestamp,
     ) -> Option<Timestamp> {
         let Decided { key, uid, old, decision } = one;
-        let last = self.written.get(&uid).map(|(_, time)| *time);
+        let last = self.written.get(&uid).map(|known| known.time);
         match write_when(&old, &decision.status, last, now) {
             Write::No => {}
             // Actions never depend on progress alone, but they must not wait for it either.
@@ -165,7 +171,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
                     return self.write_failed(&uid, error, now);
                 }
                 self.record(transitions(&key, &old, &decision.status)).await;
-                self.written.insert(uid.clone(), (decision.status.clone(), now));
+                self.written.insert(uid.clone(), Written::new(decision.status.clone(), now));
                 if self.writing_failed(&uid)
                     && let Some(memory) = self.memories.get_mut(&uid)
                 {
@@ -279,7 +285,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
             if let Some(status) = self.sites.get(uid) {
                 site.status = status.clone();
             }
-            let new = site_status(&site, fleet.get(&site.metadata.name), now);
+            let new = site_status(&site, fleet.get(&site.metadata.name).map(|view| &**view), now);
             if !worth_writing(&site.status, &new) {
                 continue;
             }

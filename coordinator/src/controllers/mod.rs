@@ -11,6 +11,7 @@ mod act;
 mod controller;
 mod pace;
 mod tally;
+mod written;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -19,6 +19,7 @@ mod explain;
 mod flow;
 mod group;
 mod offer;
+mod plan;
 mod remedy;
 mod report;
 mod requirement;
@@ -32,10 +33,13 @@ pub use doubt::{Doubt, Others};
 pub use eligibility::{Ineligible, IneligibleReason, is_installable};
 pub use explain::{Competition, Explanation, NearMiss};
 pub use offer::{Claimant, HostId, Offer};
+pub use plan::{
+    BarOf, Planned, Pool, assigned_to, consumer_of, lease_mac, plan_all, plan_among, plan_hash,
+    plan_one,
+};
 pub use report::{
-    AssignmentReport, BarOf, HostReport, IneligibleGroup, IneligibleReport, PLAN_SCHEMA,
-    PlanReport, Planned, Pool, ProvisioningPlan, Remedy, Unreadable, assigned_to, consumer_of,
-    in_groups, lease_mac, plan_all, plan_among, plan_hash, plan_one,
+    AssignmentReport, HostReport, IneligibleGroup, IneligibleReport, PLAN_SCHEMA, PlanReport,
+    ProvisioningPlan, Remedy, Unreadable, in_groups,
 };
 pub use requirement::{Miss, misses};
 pub use slot::{Need, Slot};

@@ -22,6 +22,7 @@ pub struct HostIndex {
     by_consumer: BTreeMap<String, BTreeSet<HostId>>,
     catalog: Catalog,
     generation: u64,
+    gains: u64,
 }
 
 impl HostIndex {
@@ -58,7 +59,9 @@ impl HostIndex {
             }
         }
         let offers = self.by_id.values().map(|(_, offer)| Arc::clone(offer)).collect();
-        self.catalog = Catalog::of(offers, uses);
+        let catalog = Catalog::of(offers, uses);
+        self.gains += u64::from(gains(&self.catalog.offers, &catalog.offers));
+        self.catalog = catalog;
         self.records = records.to_vec();
         self.uses = uses.to_vec();
         self.generation += 1;
@@ -67,6 +70,16 @@ impl HostIndex {
     /// Another number after each change.
     pub fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// Another number whenever a wish that did not fit might fit now: not when hosts were only taken.
+    pub fn gains(&self) -> u64 {
+        self.gains
+    }
+
+    /// What a host offers, apart from what its neighbours say of it.
+    pub fn offer(&self, id: &HostId) -> Option<&Offer> {
+        self.by_id.get(id).map(|(_, offer)| &**offer)
     }
 
     /// One host, exactly.
@@ -88,6 +101,22 @@ impl HostIndex {
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
+}
+
+/// Whether anything but the taking of hosts has happened between two lists, both in one order.
+/// Fewer hosts may be a gain: a MAC that two showed may name one now.
+fn gains(old: &[Arc<Offer>], new: &[Arc<Offer>]) -> bool {
+    let no_gain =
+        |(old, new): (&Arc<Offer>, &Arc<Offer>)| Arc::ptr_eq(old, new) || is_taken(old, new);
+    old.len() != new.len() || !old.iter().zip(new).all(no_gain)
+}
+
+/// The same host, and nothing is different but that somebody has it, or that more speaks against it.
+fn is_taken(old: &Offer, new: &Offer) -> bool {
+    let as_free = |offer: &Offer| Offer { consumer: None, ineligible: Vec::new(), ..offer.clone() };
+    (old.consumer.is_none() || old.consumer == new.consumer)
+        && old.ineligible.iter().all(|reason| new.ineligible.contains(reason))
+        && as_free(old) == as_free(new)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::draft::{Draft, Held};
 use super::stage::{Belief, Stage, digest, stage, wants_retry};
 use super::words::{APPROVE, RETRY, condition, node_state, run_state};
 use super::{addresses, claims, order, os, progress, sending, sites, standing};
-use crate::matching::{Accepted, in_groups};
+use crate::matching::{Accepted, Claimant, HostId, in_groups};
 use crate::sites::LeaseView;
 
 /// Most reasons against hosts that are told in one condition.
@@ -206,18 +206,26 @@ fn before(draft: &Draft<'_>, hash: &str, old: &[NodeStatus]) -> Option<PlanBefor
 
 /// Why a host can't be had any more, if that is why a node moves.
 fn lost_why(draft: &Draft<'_>, was: &NodeStatus) -> String {
-    let host = format!("{}/{}", was.host_namespace, was.host);
     let Some(record) = draft.view.hosts.get(&claims::host_of(was)) else {
         return " (it is gone)".to_owned();
     };
-    let refused = draft.view.plan.report.ineligible.iter().find(|line| line.host == host);
-    match refused {
-        Some(line) => format!(" (it {})", line.message),
+    match refusal(draft, &claims::host_of(was)) {
+        Some(message) => format!(" (it {message})"),
         None => {
             let state = &record.host.status.provisioning.state;
             format!(" (it does not meet the need any more; its state is {state})")
         }
     }
+}
+
+/// What speaks against a host that was chosen.
+fn refusal(draft: &Draft<'_>, host: &HostId) -> Option<String> {
+    let view = draft.view;
+    let failed = os::given_up(view).remove(host).map(|failed| os::bar(&failed).message);
+    let os = view.provisioning.spec.os.is_some() && view.installs_os;
+    let who = Claimant { mark: &view.consumer(), installs: os };
+    let refusals = || view.hosts.offer(host)?.refusals(who).next().map(|r| r.message.clone());
+    failed.or_else(refusals)
 }
 
 fn unmatched(draft: &mut Draft<'_>) -> Held {

@@ -12,12 +12,13 @@ use super::action::Decision;
 use super::draft::Draft;
 use super::index::HostIndex;
 use super::memory::Memory;
+use super::plans::Plans;
 use super::stage::{Stage, stage};
 use super::view::View;
 use super::{claims, deletion, install, os};
 use crate::matching::{HostId, Ineligible, Others, Planned, Pool, accept, assigned_to, plan_one};
 use crate::runs::RunFacts;
-use crate::sites::SiteView;
+use crate::sites::FleetView;
 
 /// What is seen at one moment. Statuses of provisionings are the ones that were written last.
 pub struct Round<'a> {
@@ -30,7 +31,7 @@ pub struct Round<'a> {
     /// Who else may want hosts.
     pub others: Others<'a>,
     pub sites: &'a [Site],
-    pub fleet: &'a BTreeMap<String, SiteView>,
+    pub fleet: &'a FleetView,
     pub runs: &'a BTreeMap<RunId, RunFacts>,
     /// By uid of the provisioning.
     pub memories: &'a BTreeMap<String, Memory>,
@@ -49,8 +50,8 @@ pub struct Decided {
 
 /// Decides about all provisionings, in the order of their creation. Hosts that one has, or has
 /// chosen, are out of reach for all others.
-pub fn decide_round(round: &Round<'_>) -> Vec<Decided> {
-    let mut order: Vec<&Provisioning> = round.provisionings.iter().map(|p| &**p).collect();
+pub fn decide_round(round: &Round<'_>, plans: &mut Plans) -> Vec<Decided> {
+    let mut order: Vec<&Arc<Provisioning>> = round.provisionings.iter().collect();
     order.sort_by_key(|p| (p.metadata.creation_timestamp, p.metadata.key(), &p.metadata.uid));
     let mut held: BTreeMap<HostId, &Provisioning> = BTreeMap::new();
     for provisioning in &order {
@@ -58,15 +59,21 @@ pub fn decide_round(round: &Round<'_>) -> Vec<Decided> {
             held.entry(claims::host_of(node)).or_insert(provisioning);
         }
     }
+    let owners = held.iter().map(|(host, owner)| (host.clone(), owner.metadata.uid.clone()));
+    plans.begin(round.hosts, owners.collect());
     let mut clusters: BTreeMap<(&str, &str), &Provisioning> = BTreeMap::new();
     let mut decided = Vec::new();
     for provisioning in &order {
         let name = (provisioning.metadata.namespace.as_str(), cluster_of(provisioning));
         let clash = clusters.get(&name).map(|older| older.metadata.key());
         clusters.entry(name).or_insert(provisioning);
-        let (one, reserved) = decide_one(round, clash, provisioning, &held);
+        let (one, reserved) = decide_one(round, clash, provisioning, &held, plans);
         let chosen = one.decision.status.nodes.iter().map(claims::host_of);
-        for host in chosen.chain(reserved) {
+        let chosen: Vec<HostId> = chosen.collect();
+        for host in &chosen {
+            plans.chosen(host.clone(), &provisioning.metadata.uid);
+        }
+        for host in chosen.into_iter().chain(reserved) {
             held.entry(host).or_insert(provisioning);
         }
         decided.push(one);
@@ -78,8 +85,9 @@ pub fn decide_round(round: &Round<'_>) -> Vec<Decided> {
 fn decide_one(
     round: &Round<'_>,
     clash: Option<ObjectKey>,
-    provisioning: &Provisioning,
+    provisioning: &Arc<Provisioning>,
     held: &BTreeMap<HostId, &Provisioning>,
+    plans: &mut Plans,
 ) -> (Decided, Vec<HostId>) {
     let nothing = Memory::default();
     let metadata = &provisioning.metadata;
@@ -88,7 +96,7 @@ fn decide_one(
         now: round.now,
         epoch: round.epoch,
         provisioning,
-        plan: Planned::default(),
+        plan: Arc::default(),
         clash,
         hosts: round.hosts,
         installs_os: round.installs_os,
@@ -100,19 +108,24 @@ fn decide_one(
     };
     let needs_hosts = !metadata.is_deleting() && matches!(stage(&view), Stage::Preparing(_));
     view.plan = if needs_hosts {
-        let elsewhere = elsewhere(&view);
-        let uid = &metadata.uid;
-        let bar = |host: &HostId| {
-            let by_wish = held.get(host).filter(|other| other.metadata.uid != *uid);
-            let by_wish =
-                by_wish.map(|other| assigned_to(&format!("Provisioning {}", other.metadata.key())));
-            elsewhere.get(host).cloned().or(by_wish)
-        };
-        let catalog = round.hosts.catalog();
-        let (installs_os, others) = (round.installs_os, round.others);
-        plan_one(provisioning, Pool { catalog, installs_os, bar: &bar, others })
+        plans.plan(provisioning, elsewhere(&view), |elsewhere| {
+            let uid = &metadata.uid;
+            let bar = |host: &HostId| {
+                let by_wish = held.get(host).filter(|other| other.metadata.uid != *uid);
+                let by_wish = by_wish
+                    .map(|other| assigned_to(&format!("Provisioning {}", other.metadata.key())));
+                elsewhere.get(host).cloned().or(by_wish)
+            };
+            let (catalog, installs_os) = (round.hosts.catalog(), round.installs_os);
+            let others = round.others;
+            plan_one(
+                provisioning,
+                Pool { catalog, installs_os, bar: &bar, others, list_all: false },
+            )
+        })
     } else {
-        accepted_only(provisioning)
+        plans.drop_one(&metadata.uid);
+        Arc::new(accepted_only(provisioning))
     };
     let reserved = view.plan.reserved.clone();
     let mut draft = Draft::new(&view);

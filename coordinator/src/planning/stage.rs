@@ -218,7 +218,7 @@ mod tests {
             epoch: 1,
             state,
         }));
-        let fleet = BTreeMap::from([("north".to_owned(), site)]);
+        let fleet = BTreeMap::from([("north".to_owned(), Arc::new(site))]);
         let facts = says.events.map(|progress| {
             let record = Arc::new(RunRecord { progress, ..RunRecord::default() });
             (RUN, RunFacts { record, ..RunFacts::default() })

@@ -1,6 +1,7 @@
 //! What stands: a run that has ended, one that only the site remembers, and the kubeconfig.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bpa_common::api::{KubeconfigPlace, NodeStatus, RunStatus};
 use bpa_common::wire::v1::{RunId, RunReport, RunState};
@@ -17,7 +18,7 @@ use crate::sites::SiteView;
 pub fn found(draft: &mut Draft<'_>, report: &RunReport) {
     install::begin_attempt(draft);
     let view = draft.view;
-    let at = |(_, site): &(&String, &SiteView)| site.standing.contains(report);
+    let at = |(_, site): &(&String, &Arc<SiteView>)| site.standing.contains(report);
     draft.status.site = view.fleet.iter().find(at).map(|(name, _)| name.clone());
     draft.status.run = Some(RunStatus {
         id: report.run.to_string(),

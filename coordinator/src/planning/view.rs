@@ -1,6 +1,7 @@
 //! All that one decision looks at, as values.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bpa_common::api::metal3::ConsumerRef;
 use bpa_common::api::{ObjectKey, Provisioning, Site};
@@ -12,7 +13,7 @@ use super::memory::Memory;
 use crate::cluster::{HostRecord, HostRef};
 use crate::matching::{HostId, Planned};
 use crate::runs::RunFacts;
-use crate::sites::SiteView;
+use crate::sites::FleetView;
 
 /// What one decision looks at. The status is the one that was written last.
 pub struct View<'a> {
@@ -20,14 +21,14 @@ pub struct View<'a> {
     pub epoch: u64,
     pub provisioning: &'a Provisioning,
     /// Matching's answer. Assignments are only looked for before a run.
-    pub plan: Planned,
+    pub plan: Arc<Planned>,
     /// An older provisioning that makes a cluster of the same name.
     pub clash: Option<ObjectKey>,
     pub hosts: &'a HostIndex,
     /// There is somebody (Metal3) who installs operating systems.
     pub installs_os: bool,
     pub sites: &'a [Site],
-    pub fleet: &'a BTreeMap<String, SiteView>,
+    pub fleet: &'a FleetView,
     pub runs: &'a BTreeMap<RunId, RunFacts>,
     pub memory: &'a Memory,
     /// The name of the next run, should one be needed.

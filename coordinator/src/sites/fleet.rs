@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bpa_common::link::{CloseCode, close};
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::admit::Admitted;
 use super::audit::{Action, Audit, Record};
-use super::{Fleet, SendError, SiteView};
+use super::{Fleet, FleetView, SendError, SiteView};
 
 /// How long an agent may take to answer. It journals an order before it does.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
@@ -40,7 +40,7 @@ struct State {
 
 #[derive(Debug, Default)]
 struct Entry {
-    view: SiteView,
+    view: Arc<SiteView>,
     live: Option<Live>,
 }
 
@@ -107,10 +107,11 @@ impl Sites {
         let entry = state.sites.entry(site.clone()).or_default();
         let live = Live { number, connection: connection.clone(), approved: sender };
         let old = entry.live.replace(live);
-        entry.view.connected = true;
-        entry.view.fingerprint = who.fingerprint.to_string();
-        entry.view.last_seen = Some(Timestamp::now());
-        fill(&mut entry.view);
+        let view = Arc::make_mut(&mut entry.view);
+        view.connected = true;
+        view.fingerprint = who.fingerprint.to_string();
+        view.last_seen = Some(Timestamp::now());
+        fill(view);
         drop(state);
         if let Some(old) = old {
             let from = connection.remote_address();
@@ -139,8 +140,9 @@ impl Sites {
         if entry.live.as_ref()?.number != place.number {
             return None;
         }
-        entry.view.last_seen = Some(Timestamp::now());
-        let result = change(&mut entry.view);
+        let view = Arc::make_mut(&mut entry.view);
+        view.last_seen = Some(Timestamp::now());
+        let result = change(view);
         drop(state);
         if tell {
             self.changed();
@@ -156,7 +158,7 @@ impl Sites {
             return;
         }
         entry.live = None;
-        entry.view.connected = false;
+        Arc::make_mut(&mut entry.view).connected = false;
         drop(state);
         self.changed();
     }
@@ -194,9 +196,9 @@ impl Fleet for Sites {
         self.epoch
     }
 
-    fn view(&self) -> BTreeMap<String, SiteView> {
+    fn view(&self) -> FleetView {
         let state = self.lock();
-        state.sites.iter().map(|(name, entry)| (name.clone(), entry.view.clone())).collect()
+        state.sites.iter().map(|(name, entry)| (name.clone(), Arc::clone(&entry.view))).collect()
     }
 
     fn changes(&self) -> watch::Receiver<u64> {

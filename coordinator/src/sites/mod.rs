@@ -20,6 +20,6 @@ mod welcome;
 
 pub use fleet::Sites;
 pub use invite::{Invitation, JoinLine, SiteAddError, site_add};
-pub use port::{Fleet, LeaseView, RunSink, SendError, SinkError, SiteView};
+pub use port::{Fleet, FleetView, LeaseView, RunSink, SendError, SinkError, SiteView};
 pub use server::{ServeError, ServeOptions, serve};
 pub use store::{KnownSite, StoreError, known_sites};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::sync::Arc;
 
 use bpa_common::net::MacAddress;
 use bpa_common::wire::v1::{
@@ -10,6 +11,9 @@ use bpa_common::wire::v1::{
 };
 use jiff::Timestamp;
 use tokio::sync::watch;
+
+/// All sites by name. Shared: a view costs no more than its names.
+pub type FleetView = BTreeMap<String, Arc<SiteView>>;
 
 /// What is known of one site now.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,7 +60,7 @@ pub trait Fleet: Send + Sync + 'static {
     fn epoch(&self) -> u64;
 
     /// All sites that have ever connected since the start, by name.
-    fn view(&self) -> BTreeMap<String, SiteView>;
+    fn view(&self) -> FleetView;
 
     /// Counts changes of the view.
     fn changes(&self) -> watch::Receiver<u64>;

@@ -13,7 +13,7 @@ use bpa_common::wire::v1::{
 use bpa_coordinator::cluster::kubernetes::{KubernetesOptions, KubernetesWorld};
 use bpa_coordinator::controllers;
 use bpa_coordinator::runs::RunStore;
-use bpa_coordinator::sites::{Fleet, LeaseView, RunSink, SendError, SiteView};
+use bpa_coordinator::sites::{Fleet, FleetView, LeaseView, RunSink, SendError, SiteView};
 use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -39,7 +39,7 @@ async fn serve(kubeconfig: PathBuf) {
 
 /// All agents.
 struct Agents {
-    view: BTreeMap<String, SiteView>,
+    view: FleetView,
     runs: Arc<RunStore>,
     changes: watch::Sender<u64>,
     /// Event sequence numbers of each site.
@@ -48,7 +48,7 @@ struct Agents {
 
 impl Agents {
     fn new(runs: Arc<RunStore>) -> Self {
-        let view = (0..SITES).map(|number| (site(number), connected(number))).collect();
+        let view = (0..SITES).map(|number| (site(number), Arc::new(connected(number)))).collect();
         Self { view, runs, changes: watch::Sender::new(0), seq: Mutex::default() }
     }
 
@@ -114,7 +114,7 @@ impl Fleet for Agents {
         1
     }
 
-    fn view(&self) -> BTreeMap<String, SiteView> {
+    fn view(&self) -> FleetView {
         self.view.clone()
     }
 

@@ -10,7 +10,7 @@ use bpa_common::wire::v1::{
 use tokio::sync::watch;
 
 use super::fuse::Fuse;
-use crate::sites::{Fleet, SendError, SiteView};
+use crate::sites::{Fleet, FleetView, SendError, SiteView};
 
 /// How a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,8 +178,8 @@ impl Fleet for FakeFleet {
         self.lock().epoch
     }
 
-    fn view(&self) -> BTreeMap<String, SiteView> {
-        self.lock().view.clone()
+    fn view(&self) -> FleetView {
+        self.lock().view.iter().map(|(name, view)| (name.clone(), Arc::new(view.clone()))).collect()
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
