@@ -2,6 +2,7 @@
 //! look. A rule that is broken names the file and the line.
 
 mod legacy;
+mod scenarios;
 mod words;
 
 use std::fs;

@@ -48,7 +48,7 @@ fn a_wrong_password_is_said_and_a_retry_with_the_right_one_works(world: World) {
     assert!(!site.describe("edge-a").contains("not-the-password"));
 
     site.write_credentials(None);
-    site.ctl(&["retry", "edge-a"]).ok();
+    site.retry("edge-a");
     site.wait_phase("edge-a", &["Ready"], 240);
     assert_eq!(site.runs().len(), 2);
 }
@@ -58,17 +58,14 @@ fn a_changed_host_key_stops_the_run(world: World) {
     site.provision("edge-a", ONE);
     site.wait_phase("edge-a", &["Ready"], 240);
     site.management.take_away("edge-a");
-    bpa_tests::wait::until("edge-a to be gone", 30, || match site.status("edge-a") {
-        Err(_) => Ok(()),
-        Ok(status) => Err(status.to_string()),
-    });
+    site.wait_gone("edge-a", 30);
     site.lab.host("host1", &["reinstall"]);
     site.provision("edge-b", ONE);
     let status = assert_failed(&site, "edge-b", "HostKeyChanged", &["SHA256:", "keys forget"]);
     assert_eq!(status["nodes"][0]["state"], "Failed", "{status}");
     // The way out that the message names.
     site.agentctl(&["keys", "forget", "host1"]).ok();
-    site.ctl(&["retry", "edge-b"]).ok();
+    site.retry("edge-b");
     site.wait_phase("edge-b", &["Ready"], 240);
     site.agent.take();
 }

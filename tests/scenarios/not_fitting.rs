@@ -35,9 +35,9 @@ fn wishes_that_no_host_meets_are_explained_and_nothing_is_touched(world: World) 
         assert!(told.contains(words), "`{words}` in:\n{told}");
     }
 
-    // `apply` refuses a bad spec; one that comes as a file is told in its status.
+    // Our `apply` refuses a bad spec; one that comes another way is told in its status.
     let bad = site.manifest("bad", "{masters: [{Node_A: {}}]}");
-    let refused = site.apply(&bad);
+    let refused = site.our_apply(&bad);
     assert!(refused.code == 1 && refused.err.contains("`node-a`"), "{}", refused.text());
     site.management.put("bad", &bad);
     let status = site.wait_phase("bad", &["Invalid"], 30);

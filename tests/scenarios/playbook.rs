@@ -75,7 +75,7 @@ fn cancel_in_the_middle_ends_the_run_once(world: World) {
     let site = two_hosts(world, "cancel");
     site.provision("edge-a", &wish("lite_pause_seconds: 60"));
     site.wait_step("edge-a", "Kubespray", 120);
-    site.ctl(&["cancel", "edge-a"]).ok();
+    site.cancel("edge-a");
     let status = site.wait_phase("edge-a", &["Cancelled"], 120);
     assert_eq!(status["run"]["state"], "Cancelled", "{status}");
     site.assert_one_run_ended_once();

@@ -53,11 +53,8 @@ fn one_control_plane_and_two_workers(world: World) {
         "{masters: [{m-1: {}}], workers: [{w: {count: 2}}], deletionPolicy: Reset}",
         3,
     );
-    site.ctl(&["delete", "provisioning", "edge-a"]).ok();
-    bpa_tests::wait::until("edge-a to be gone", 180, || match site.status("edge-a") {
-        Err(_) => Ok(()),
-        Ok(status) => Err(status.to_string()),
-    });
+    site.delete("edge-a");
+    site.wait_gone("edge-a", 180);
     let left = site.lab.exec("host1", &["pgrep", "-x", "kubelet"]);
     assert_ne!(left.code, 0, "host1 is clean: {}", left.text());
     site.provision("edge-b", "{masters: [{m-1: {}}], workers: [{w: {count: 2}}]}");

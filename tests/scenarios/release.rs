@@ -2,7 +2,6 @@
 
 use bpa_tests::management::World;
 use bpa_tests::site::{Options, Site};
-use bpa_tests::wait::until;
 
 bpa_tests::in_both_worlds!(
     retain_keeps_the_cluster_and_frees_the_hosts,
@@ -20,11 +19,8 @@ fn site(world: World, name: &str) -> Site {
     )
 }
 
-fn wait_gone(site: &Site, name: &str) {
-    until(&format!("{name} to be gone"), 90, || match site.status(name) {
-        Err(_) => Ok(()),
-        Ok(status) => Err(status.to_string()),
-    });
+fn assert_freed(site: &Site, name: &str) {
+    site.wait_gone(name, 90);
     for host in ["host1", "host2"] {
         let host = site.get("hosts", host).unwrap();
         assert!(host["spec"].get("consumerRef").is_none(), "{}", host["spec"]);
@@ -38,8 +34,8 @@ fn retain_keeps_the_cluster_and_frees_the_hosts(world: World) {
     site.provision("edge-a", &format!("{{{WISH}}}"));
     let status = site.wait_phase("edge-a", &["Ready"], 240);
     let kubeconfig = status["kubeconfigSecret"].as_str().unwrap().to_owned();
-    site.ctl(&["delete", "provisioning", "edge-a"]).ok();
-    wait_gone(&site, "edge-a");
+    site.delete("edge-a");
+    assert_freed(&site, "edge-a");
     let left = site.lab.exec("host1", &["pgrep", "-x", "kube-apiserver"]);
     let other = site.lab.exec("host2", &["pgrep", "-x", "kube-apiserver"]);
     assert!(left.code == 0 || other.code == 0, "the cluster goes on");
@@ -51,8 +47,8 @@ fn reset_cleans_the_hosts_and_they_make_a_new_cluster(world: World) {
     let site = site(world, "reset");
     site.provision("edge-a", &format!("{{{WISH}, deletionPolicy: Reset}}"));
     site.wait_phase("edge-a", &["Ready"], 240);
-    site.ctl(&["delete", "provisioning", "edge-a"]).ok();
-    wait_gone(&site, "edge-a");
+    site.delete("edge-a");
+    assert_freed(&site, "edge-a");
     for host in ["host1", "host2"] {
         let left = site.lab.exec(host, &["pgrep", "-x", "kube-apiserver"]);
         assert_ne!(left.code, 0, "{host} is clean: {}", left.text());

@@ -3,11 +3,13 @@
 //! the files that they document.
 
 pub mod forward;
+mod hand;
 pub mod kubernetes;
 pub mod lab;
 pub mod management;
 pub mod process;
 pub mod site;
+pub mod told;
 pub mod wait;
 
 use std::path::PathBuf;

@@ -34,12 +34,14 @@ pub enum Management {
     Kubernetes(Cluster),
 }
 
-/// A namespace of the shared API server, as the lab's management namespace sees it.
+/// Namespaces of the shared API server, as the lab's management namespace sees it.
 #[derive(Debug)]
 pub struct Cluster {
     pub namespace: String,
     /// As a person who may do everything in it.
     pub kubectl: Kubectl,
+    /// As Metal3, in the namespace of its hosts: mostly another one.
+    pub hosts: Kubectl,
     _way: Forward,
 }
 
@@ -74,10 +76,14 @@ impl Management {
             Self::Kubernetes(cluster) => {
                 let kubeconfig = shared().kubeconfig(user).display().to_string();
                 let namespace = cluster.namespace.clone();
+                let looked_at = match user {
+                    User::Coordinator => format!("{namespace},{namespace}-metal3"),
+                    _ => namespace.clone(),
+                };
                 vec![
                     ("BPA_KUBERNETES", "1".to_owned()),
                     ("KUBECONFIG", kubeconfig),
-                    ("BPA_NAMESPACES", namespace.clone()),
+                    ("BPA_NAMESPACES", looked_at),
                     ("BPA_SYSTEM_NAMESPACE", namespace),
                 ]
             }
@@ -180,6 +186,7 @@ impl Management {
             Self::Directory(_) => String::new(),
             Self::Kubernetes(cluster) => {
                 let all = cluster.kubectl.run(&["get", KINDS, "-o", "json"]);
+                let all = all + &cluster.hosts.run(&["get", KINDS, "-o", "json"]);
                 let secrets = [
                     "get",
                     "secrets",
@@ -197,8 +204,9 @@ impl Cluster {
         let plane = shared();
         let kubectl = plane.namespace(name);
         own_system_namespace(name, &kubectl);
+        let hosts = plane.namespace(&format!("{name}-metal3"));
         let way = Forward::into(&lab.info.mgmt.netns, plane.port);
-        Self { namespace: name.to_owned(), kubectl, _way: way }
+        Self { namespace: name.to_owned(), kubectl, hosts, _way: way }
     }
 
     fn write_hosts(&self, manifests: &str) {
@@ -209,9 +217,9 @@ impl Cluster {
             let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
             let labels = object["metadata"].get("labels").cloned().unwrap_or(json!({}));
             object["metadata"] = json!({"name": name, "labels": labels});
-            self.kubectl.apply(&object.to_string());
+            self.hosts.apply(&object.to_string());
             if let Some(status) = status {
-                self.kubectl.patch(&kind, &name, "status", &json!({"status": status}));
+                self.hosts.patch(&kind, &name, "status", &json!({"status": status}));
             }
         }
     }

@@ -49,7 +49,7 @@ impl Default for Options<'_> {
     }
 }
 
-fn built(tool: &str, args: &[&str]) -> PathBuf {
+pub(crate) fn built(tool: &str, args: &[&str]) -> PathBuf {
     PathBuf::from(run(Command::new(root().join(tool)).args(args)).ok().out.trim())
 }
 
@@ -73,7 +73,7 @@ impl Site {
         let line = site.join_line();
         site.join(&line).ok();
         site.start_agent();
-        site.ctl(&["site", "approve", "edge"]).ok();
+        site.approve_site("edge");
         site.wait_connected();
     }
 
@@ -225,40 +225,19 @@ vars = {{ files_repo = "{files}" }}
         });
     }
 
-    /// `get KIND NAME --output json`.
-    pub fn get(&self, kind: &str, name: &str) -> Result<Value, String> {
-        let ran = self.ctl(&["get", kind, name, "--output", "json"]);
-        if ran.code != 0 {
-            return Err(ran.text());
-        }
-        let value: Value =
-            serde_json::from_str(&ran.out).map_err(|e| format!("{e}: {}", ran.out))?;
-        Ok(value.get("items").and_then(|i| i.get(0)).cloned().unwrap_or(value))
-    }
-
-    /// Applies a manifest.
-    pub fn apply(&self, manifest: &str) -> Ran {
-        let file = self.dir.join("apply.yaml");
-        fs::write(&file, manifest).expect("the test's directory can be written");
-        self.ctl(&["apply", "-f", &file.display().to_string()])
-    }
-
-    /// Applies a Provisioning of this name and spec (JSON or YAML flow).
-    pub fn provision(&self, name: &str, spec: &str) {
-        self.apply(&self.manifest(name, spec)).ok();
-    }
-
-    /// A Provisioning of this name and spec as a manifest.
-    pub fn manifest(&self, name: &str, spec: &str) -> String {
-        let namespace = self.management.namespace();
-        format!(
-            "apiVersion: bpa.akraino.org/v1alpha1\nkind: Provisioning\nmetadata: {{name: {name}, namespace: {namespace}}}\nspec: {spec}\n"
-        )
-    }
-
     /// The status of a Provisioning.
     pub fn status(&self, name: &str) -> Result<Value, String> {
         Ok(self.get("provisionings", name)?["status"].clone())
+    }
+
+    /// Waits until a Provisioning is no more.
+    pub fn wait_gone(&self, name: &str, seconds: u64) {
+        until(&format!("{name} to be gone"), seconds, || match self.status(name) {
+            // Our exit code, kubectl's word: no other failure is taken for it.
+            Err(words) if words.starts_with("exit 4") || words.contains("(NotFound)") => Ok(()),
+            Err(words) => Err(words),
+            Ok(status) => Err(status.to_string()),
+        });
     }
 
     /// Waits until the phase is one of these; fails early when it is `Failed` or `Invalid` and that
@@ -312,10 +291,6 @@ vars = {{ files_repo = "{files}" }}
         });
     }
 
-    pub fn describe(&self, name: &str) -> String {
-        self.ctl(&["describe", name]).text()
-    }
-
     /// Every run that the agent's journal holds.
     pub fn runs(&self) -> Vec<Value> {
         let ran = self.agentctl(&["runs", "--output", "json"]).ok();
@@ -334,25 +309,6 @@ vars = {{ files_repo = "{files}" }}
             let ends = text.lines().filter(|l| l.contains("\"Ended\"")).count();
             assert_eq!(ends, 1, "{}: ended {ends} times", path.display());
         }
-    }
-
-    /// Asks the new cluster by its kubeconfig, from the bootstrap host: `/readyz`, `nodes` …
-    pub fn kubectl(&self, name: &str, args: &[&str]) -> Ran {
-        let place = self.kubeconfig_place(name);
-        let kubeconfig = self.management.kubeconfig(&place, &self.dir);
-        let kubectl = built("tests/peers/build", &[]).join("bin/kubectl");
-        run(Command::new("ip")
-            .args(["netns", "exec", &self.lab.info.boot.netns])
-            .arg(kubectl)
-            .arg("--kubeconfig")
-            .arg(kubeconfig)
-            .args(args))
-    }
-
-    /// Where the status says that the new cluster's kubeconfig is.
-    pub fn kubeconfig_place(&self, name: &str) -> String {
-        let status = self.status(name).expect("status can be read");
-        status["kubeconfigSecret"].as_str().expect("the kubeconfig is home").to_owned()
     }
 }
 

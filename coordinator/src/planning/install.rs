@@ -345,9 +345,11 @@ fn ready(draft: &mut Draft<'_>) {
     draft.held(KIND, &reason, message);
 }
 
-/// The beginning of a message: the condition that it comes from has the whole.
+/// The first line of a message, as one row of a table has room for: the condition that it comes
+/// from has the whole.
 fn in_brief(message: &str) -> String {
     const MOST: usize = 200;
+    let message = message.lines().next().unwrap_or_default();
     match message.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}…", &message[..end]),
         None => message.to_owned(),

@@ -59,9 +59,11 @@ pub struct Book {
     buckets: HashMap<(&'static str, ObjectKey), Bucket>,
 }
 
-/// The identity of an event, its message within bounds.
+/// The identity of an event, its message within bounds and on one line: kubectl shows events as rows
+/// of a table, and would begin a second line at its very left.
 pub fn identity(event: &ObjectEvent) -> Identity {
-    let message = clip(&event.message, MAX_MESSAGE);
+    let lines: Vec<&str> = event.message.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    let message = clip(&lines.join("; "), MAX_MESSAGE);
     (event.kind, event.key.clone(), event.warning, event.reason.clone(), message)
 }
 
@@ -221,6 +223,12 @@ mod tests {
             book.record(&event, at(0));
         }
         assert!(book.entries.len() <= MOST && book.buckets.len() <= MOST);
+    }
+
+    #[test]
+    fn a_message_of_several_lines_is_one_row() {
+        let told = identity(&event("1 host too few\n  host1: cpu wanted 64\n\nwould fit: x\n")).4;
+        assert_eq!(told, "1 host too few; host1: cpu wanted 64; would fit: x");
     }
 
     #[test]
