@@ -18,7 +18,9 @@ pub fn conditions(described: &str) -> Vec<String> {
                 fields[field] = value.to_owned();
                 at = Some(field);
             }
-            None if at == Some(3) => fields[3] = format!("{}\n    {}", fields[3], line.trim()),
+            None if at == Some(3) && !line.starts_with("    ") => {
+                fields[3] = format!("{}\n    {}", fields[3], line.trim())
+            }
             None => at = None,
         }
         // `Type` is the last one of each: describe sorts the fields.
