@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::render::table::Table;
 use super::render::text::clean;
-use crate::matching::{Explanation, PlanReport, ProvisioningPlan, in_groups};
+use crate::matching::{Explanation, IneligibleReport, PlanReport, ProvisioningPlan, in_groups};
 
 /// Reasons against hosts are listed one by one up to here, then counted.
 const LISTED: usize = 12;
@@ -95,7 +95,7 @@ fn not_eligible(out: &mut String, plan: &ProvisioningPlan) {
         return;
     }
     line(out, "  Hosts that can't be taken at all:");
-    let groups = in_groups(&plan.ineligible);
+    let groups = in_groups(plan.ineligible.iter().map(IneligibleReport::line));
     let rows = groups
         .iter()
         .take(LISTED)
@@ -103,7 +103,7 @@ fn not_eligible(out: &mut String, plan: &ProvisioningPlan) {
     table(out, &["HOST", "REASON", "BECAUSE IT"], rows.collect());
     let mut rest = std::collections::BTreeMap::<&str, usize>::new();
     for group in groups.iter().skip(LISTED) {
-        *rest.entry(group.reason).or_default() += group.hosts.len();
+        *rest.entry(&group.reason).or_default() += group.count;
     }
     for (reason, count) in rest {
         line(out, &format!("  and {count} more: {reason}"));

@@ -34,8 +34,8 @@ pub use eligibility::{Ineligible, IneligibleReason, is_installable};
 pub use explain::{Competition, Explanation, NearMiss};
 pub use offer::{Claimant, HostId, Offer};
 pub use plan::{
-    BarOf, Planned, Pool, assigned_to, consumer_of, lease_mac, plan_all, plan_among, plan_hash,
-    plan_one,
+    Against, BarOf, Planned, Pool, assigned_to, consumer_of, lease_mac, plan_all, plan_among,
+    plan_hash, plan_one,
 };
 pub use report::{
     AssignmentReport, HostReport, IneligibleGroup, IneligibleReport, PLAN_SCHEMA, PlanReport,

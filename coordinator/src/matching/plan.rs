@@ -15,7 +15,8 @@ use super::eligibility::{Ineligible, IneligibleReason};
 use super::explain::{Explanation, explain};
 use super::remedy::remedies;
 use super::report::{
-    AssignmentReport, HostReport, IneligibleReport, PLAN_SCHEMA, PlanReport, ProvisioningPlan,
+    AssignmentReport, HostReport, IneligibleGroup, IneligibleReport, PLAN_SCHEMA, PlanReport,
+    ProvisioningPlan, in_groups,
 };
 use super::requirement::fits;
 use super::solve::{Wish, solve};
@@ -29,10 +30,32 @@ pub struct Planned {
     pub accepted: Option<Accepted>,
     /// Per slot its host, in the order of the slots; empty when it does not fit.
     pub hosts: Vec<(Slot, Arc<Offer>)>,
+    /// When it does not fit: why hosts can't be taken at all, the most common reasons first.
+    pub against: Against,
     /// What to know of a plan that fits; among the report's warnings too.
     pub doubts: Vec<Doubt>,
     /// When it does not fit: hosts that no younger one may have meanwhile.
     pub reserved: Vec<HostId>,
+}
+
+/// Reasons against hosts, few enough to be kept for each wish that waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Against {
+    pub groups: Vec<IneligibleGroup>,
+    /// How many more reasons there are.
+    pub more: usize,
+}
+
+impl Against {
+    /// Most reasons that are kept.
+    const MOST: usize = 10;
+
+    fn of(mut groups: Vec<IneligibleGroup>) -> Self {
+        let more = groups.len().saturating_sub(Self::MOST);
+        groups.truncate(Self::MOST);
+        groups.shrink_to_fit();
+        Self { groups, more }
+    }
 }
 
 /// The mark that a provisioning puts on its hosts.
@@ -63,7 +86,7 @@ pub struct Pool<'a> {
     pub installs_os: bool,
     pub bar: BarOf<'a>,
     pub others: Others<'a>,
-    /// Whether the hosts that can't be taken are listed although it fits.
+    /// Whether each host that can't be taken is listed, in every plan.
     pub list_all: bool,
 }
 
@@ -106,8 +129,9 @@ pub fn plan_one(provisioning: &Provisioning, pool: Pool<'_>) -> Planned {
     let wish = Wish { slots: &accepted.slots, current: &current, domains };
     let solution = solve(&wish, catalog, free);
     let is_full = solution.bottlenecks.is_empty();
-    if pool.list_all || !is_full {
-        report.ineligible = ineligible(catalog, &bars, who);
+    if pool.list_all {
+        let refused = refused(catalog, &bars, who);
+        report.ineligible = refused.map(|(host, refusal)| line(host, refusal)).collect();
     }
     if is_full {
         return fitting(report, accepted, solution.assignment.host_of, pool, (who, os));
@@ -117,7 +141,11 @@ pub fn plan_one(provisioning: &Provisioning, pool: Pool<'_>) -> Planned {
     explanation.remedies = remedies(&wish, catalog, cuts, free);
     report.explanation = Some(explanation);
     let reserved = named_by_mac(&accepted.slots, catalog, free);
-    Planned { report, accepted: Some(accepted), reserved, ..Planned::default() }
+    let refused = refused(catalog, &bars, who);
+    let against = Against::of(in_groups(
+        refused.map(|(host, refusal)| (host, refusal.reason.id(), refusal.message.as_str())),
+    ));
+    Planned { report, accepted: Some(accepted), against, reserved, ..Planned::default() }
 }
 
 /// The assignment that stands, if every part of it still holds: to keep it comes before all else,
@@ -252,26 +280,29 @@ pub fn lease_mac(slot: &Slot, offer: &Offer) -> Option<MacAddress> {
     named.or(offer.macs.first()).copied()
 }
 
-fn ineligible(
-    catalog: &Catalog,
-    bars: &BTreeMap<usize, Ineligible>,
-    who: Claimant<'_>,
-) -> Vec<IneligibleReport> {
-    let mut lines = Vec::new();
-    for (index, offer) in catalog.offers.iter().enumerate() {
+/// What speaks against hosts, host by host.
+fn refused<'a>(
+    catalog: &'a Catalog,
+    bars: &'a BTreeMap<usize, Ineligible>,
+    who: Claimant<'a>,
+) -> impl Iterator<Item = (&'a HostId, &'a Ineligible)> {
+    catalog.offers.iter().enumerate().flat_map(move |(index, offer)| {
         // The mark that this very owner has set on the host says the same, and what to do.
-        let marked = |bar: &Ineligible| {
+        let marked = |bar: &&Ineligible| {
             let owner = bar.message.strip_prefix("is assigned to ");
             owner.is_some_and(|owner| offer.ineligible.iter().any(|i| i.message.contains(owner)))
         };
         let bar = bars.get(&index).filter(|bar| !marked(bar));
-        lines.extend(bar.into_iter().chain(offer.refusals(who)).map(|i| IneligibleReport {
-            host: offer.id.to_string(),
-            reason: i.reason.id().to_owned(),
-            message: i.message.clone(),
-        }));
+        bar.into_iter().chain(offer.refusals(who)).map(|refusal| (&offer.id, refusal))
+    })
+}
+
+fn line(host: &HostId, refusal: &Ineligible) -> IneligibleReport {
+    IneligibleReport {
+        host: host.to_string(),
+        reason: refusal.reason.id().to_owned(),
+        message: refusal.message.clone(),
     }
-    lines
 }
 
 /// What stands by the status: slot to host, by name and uid.

@@ -83,6 +83,13 @@ pub struct IneligibleReport {
     pub message: String,
 }
 
+impl IneligibleReport {
+    /// Host, reason, message, for [`in_groups`].
+    pub fn line(&self) -> (&str, &str, &str) {
+        (&self.host, &self.reason, &self.message)
+    }
+}
+
 /// A change that was proved to make it fit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -97,35 +104,48 @@ pub struct Remedy {
 
 /// Hosts that can't be taken for one and the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IneligibleGroup<'a> {
-    pub hosts: Vec<&'a str>,
-    pub reason: &'a str,
-    pub message: &'a str,
+pub struct IneligibleGroup {
+    /// The first few by name.
+    pub hosts: Vec<String>,
+    /// All of them by number.
+    pub count: usize,
+    pub reason: String,
+    pub message: String,
 }
 
-impl IneligibleGroup<'_> {
+/// Most hosts of a group that are kept by name.
+const NAMED: usize = 3;
+
+impl IneligibleGroup {
     /// The hosts as they are told: a few by name, many by number.
     pub fn names(&self) -> String {
-        match self.hosts.as_slice() {
-            [first, second, third, _, ..] => {
-                format!("{first}, {second}, {third} and {} more", self.hosts.len() - 3)
-            }
-            few => few.join(", "),
+        let names = self.hosts.join(", ");
+        match self.count - self.hosts.len() {
+            0 => names,
+            more => format!("{names} and {more} more"),
         }
     }
 }
 
-/// Puts together what is said alike of several hosts, the most common first.
-pub fn in_groups(lines: &[IneligibleReport]) -> Vec<IneligibleGroup<'_>> {
+/// Puts together what is said alike of several hosts, the most common first. Each line is a host, a
+/// reason and a message.
+pub fn in_groups<'a, H: std::fmt::Display>(
+    lines: impl IntoIterator<Item = (H, &'a str, &'a str)>,
+) -> Vec<IneligibleGroup> {
     let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    let mut groups: Vec<IneligibleGroup<'_>> = Vec::new();
-    for IneligibleReport { host, reason, message } in lines {
+    let mut groups: Vec<IneligibleGroup> = Vec::new();
+    for (host, reason, message) in lines {
         let place = *places.entry((reason, message)).or_insert(groups.len());
-        match groups.get_mut(place) {
-            Some(group) => group.hosts.push(host),
-            None => groups.push(IneligibleGroup { hosts: vec![host], reason, message }),
+        if place == groups.len() {
+            let (reason, message) = (reason.to_owned(), message.to_owned());
+            groups.push(IneligibleGroup { hosts: Vec::new(), count: 0, reason, message });
+        }
+        let group = &mut groups[place];
+        group.count += 1;
+        if group.hosts.len() < NAMED {
+            group.hosts.push(host.to_string());
         }
     }
-    groups.sort_by_key(|group| std::cmp::Reverse(group.hosts.len()));
+    groups.sort_by_key(|group| std::cmp::Reverse(group.count));
     groups
 }

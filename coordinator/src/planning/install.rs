@@ -8,11 +8,8 @@ use super::draft::{Draft, Held};
 use super::stage::{Belief, Stage, digest, stage, wants_retry};
 use super::words::{APPROVE, RETRY, condition, node_state, run_state};
 use super::{addresses, claims, order, os, progress, sending, sites, standing};
-use crate::matching::{Accepted, Claimant, HostId, in_groups};
+use crate::matching::{Accepted, Claimant, HostId};
 use crate::sites::LeaseView;
-
-/// Most reasons against hosts that are told in one condition.
-const MOST_LINES: usize = 10;
 
 /// Decides for a provisioning that is to be there.
 pub fn decide(draft: &mut Draft<'_>) {
@@ -244,12 +241,12 @@ fn unmatched(draft: &mut Draft<'_>) -> Held {
             miss.found
         ));
     }
-    let groups = in_groups(&report.ineligible);
-    for group in groups.iter().take(MOST_LINES) {
+    let against = &draft.view.plan.against;
+    for group in &against.groups {
         message.push_str(&format!("\n{} {}", group.names(), group.message));
     }
-    if let Some(more) = groups.len().checked_sub(MOST_LINES + 1) {
-        message.push_str(&format!("\nand {} more reasons against hosts", more + 1));
+    if against.more > 0 {
+        message.push_str(&format!("\nand {} more reasons against hosts", against.more));
     }
     for remedy in explanation.iter().flat_map(|e| &e.remedies).take(2) {
         message.push_str(&format!("\nwould fit: {}", remedy.message));

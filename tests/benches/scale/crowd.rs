@@ -165,7 +165,7 @@ fn host(n: usize) -> Value {
         "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
         "metadata": {"name": format!("host-{n:05}"), "namespace": NAMESPACE,
             "labels": {"site": site(n / HOSTS_OF_A_SITE % SITES), "rack": format!("r{}", n % 4)}},
-        "spec": {"online": true, "bootMACAddress": mac(n).to_string(),
+        "spec": {"online": true, "bootMACAddress": mac(n).to_string(), "image": image(),
             "bmc": {"address": format!("redfish://10.1.{}.{}/redfish/v1/Systems/1", n / 256, n % 256), "credentialsName": format!("host-{n:05}-bmc")}},
     })
 }
@@ -175,8 +175,12 @@ fn host_status() -> Value {
         "operationalStatus": "OK", "errorMessage": "", "errorCount": 0, "poweredOn": true,
         "hardwareProfile": "unknown",
         "provisioning": {"state": "provisioned", "ID": "f2d6e0c4-0000-4000-8000-000000000000",
-            "image": {"url": "http://images.site/debian.qcow2", "checksum": "http://images.site/debian.sum"}},
+            "image": image()},
     })
+}
+
+fn image() -> Value {
+    json!({"url": "http://images.site/debian.qcow2", "checksum": "http://images.site/debian.sum"})
 }
 
 /// As inspection fills it in: flags, eight NICs, eight disks.
