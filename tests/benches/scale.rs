@@ -143,6 +143,8 @@ impl House {
     fn start(plane: &ControlPlane) -> Self {
         let mut child = Command::new(std::env::current_exe().expect("this program has a path"))
             .env(COORDINATOR, plane.kubeconfig(User::Coordinator))
+            // As deploy/coordinator.yaml has it.
+            .env("MALLOC_ARENA_MAX", "2")
             .stdout(Stdio::piped())
             .spawn()
             .expect("it starts again");

@@ -1,6 +1,5 @@
 //! All offers at one moment, in a fixed order, with an index of their MACs.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bpa_common::api::HostUse;
@@ -14,7 +13,33 @@ use super::eligibility::refusals_of_neighbours;
 pub struct Catalog {
     /// Sorted by namespace, name, uid: the order of the input has no influence.
     pub offers: Vec<Arc<Offer>>,
-    by_mac: BTreeMap<MacAddress, Vec<usize>>,
+    by_mac: Arc<MacIndex>,
+}
+
+/// Places of offers by MAC: two lists side by side, sorted by MAC, then by place.
+#[derive(Clone, Debug, Default)]
+struct MacIndex {
+    macs: Vec<MacAddress>,
+    places: Vec<usize>,
+}
+
+impl MacIndex {
+    fn of(offers: &[Arc<Offer>]) -> Self {
+        let of_one = |(place, offer): (usize, &Arc<Offer>)| {
+            offer.macs.iter().map(move |mac| (*mac, place)).collect::<Vec<_>>()
+        };
+        let mut pairs: Vec<(MacAddress, usize)> =
+            offers.iter().enumerate().flat_map(of_one).collect();
+        pairs.sort_unstable();
+        let (macs, places) = pairs.into_iter().unzip();
+        Self { macs, places }
+    }
+
+    fn with(&self, mac: MacAddress) -> &[usize] {
+        let from = self.macs.partition_point(|other| *other < mac);
+        let count = self.macs[from..].iter().take_while(|other| **other == mac).count();
+        &self.places[from..from + count]
+    }
 }
 
 impl Catalog {
@@ -25,16 +50,22 @@ impl Catalog {
     }
 
     /// As [`Catalog::new`], of offers that are shared. `uses`: who else has hosts.
-    pub fn of(mut offers: Vec<Arc<Offer>>, uses: &[HostUse]) -> Self {
+    pub fn of(offers: Vec<Arc<Offer>>, uses: &[HostUse]) -> Self {
+        Self::after(&Self::default(), offers, uses)
+    }
+
+    /// As [`Catalog::of`]; what is as in the catalog before is not indexed anew.
+    pub fn after(before: &Self, mut offers: Vec<Arc<Offer>>, uses: &[HostUse]) -> Self {
         offers.sort_by(|a, b| a.id.cmp(&b.id));
-        let mut by_mac: BTreeMap<MacAddress, Vec<usize>> = BTreeMap::new();
-        for (index, offer) in offers.iter().enumerate() {
-            for mac in &offer.macs {
-                by_mac.entry(*mac).or_default().push(index);
-            }
-        }
-        let with_mac = |mac| by_mac.get(&mac).map_or(&[][..], Vec::as_slice);
-        for (index, found) in refusals_of_neighbours(&offers, uses, with_mac) {
+        let same =
+            |(old, new): (&Arc<Offer>, &Arc<Offer>)| Arc::ptr_eq(old, new) || old.macs == new.macs;
+        let same_macs =
+            before.offers.len() == offers.len() && before.offers.iter().zip(&offers).all(same);
+        let by_mac = match same_macs {
+            true => Arc::clone(&before.by_mac),
+            false => Arc::new(MacIndex::of(&offers)),
+        };
+        for (index, found) in refusals_of_neighbours(&offers, uses, |mac| by_mac.with(mac)) {
             // The offer itself is shared, and stays as the host alone says.
             Arc::make_mut(&mut offers[index]).ineligible.extend(found);
         }
@@ -43,7 +74,7 @@ impl Catalog {
 
     /// The hosts that show this MAC. More than one: it names no host.
     pub fn with_mac(&self, mac: MacAddress) -> &[usize] {
-        self.by_mac.get(&mac).map_or(&[], Vec::as_slice)
+        self.by_mac.with(mac)
     }
 
     /// The one host of this MAC. A boot MAC that only one host has wins over other NICs: some
@@ -82,5 +113,25 @@ mod tests {
         let catalog = Catalog::new(vec![b, twin]);
         assert_eq!(catalog.host_of(mac(2)), None);
         assert_eq!(catalog.host_of(mac(9)), None);
+    }
+
+    #[test]
+    fn a_catalog_after_another_finds_the_same_as_a_new_one() {
+        let offers: Vec<Arc<Offer>> =
+            (1..9).map(|n| Arc::new(offer(&format!("h{n}"), n, 4, 8))).collect();
+        let before = Catalog::of(offers.clone(), &[]);
+        let mut moved = offers.clone();
+        Arc::make_mut(&mut moved[3]).macs.push(mac(20));
+        let mut renamed = offers.clone();
+        Arc::make_mut(&mut renamed[0]).id.name = "z".into();
+        let lists = [offers.clone(), moved, renamed, offers[1..].to_vec(), Vec::new()];
+        for offers in lists {
+            let (after, new) =
+                (Catalog::after(&before, offers.clone(), &[]), Catalog::of(offers, &[]));
+            for n in 0..30 {
+                assert_eq!(after.with_mac(mac(n)), new.with_mac(mac(n)), "{n}");
+            }
+        }
+        assert!(Arc::ptr_eq(&before.by_mac, &Catalog::after(&before, offers, &[]).by_mac));
     }
 }

@@ -41,30 +41,65 @@ impl HostIndex {
         if same_hosts && self.uses == uses {
             return;
         }
-        let mut old = std::mem::take(&mut self.by_id);
-        for record in records {
-            let id = host_id(record);
-            let known =
-                old.remove(&id).filter(|(known, _)| Arc::ptr_eq(known, record) || known == record);
-            let offer = match known {
-                Some((_, offer)) => offer,
-                None => Arc::new(Offer::read(&record.host, record.hardware.as_ref())),
-            };
-            self.by_id.insert(id, (Arc::clone(record), offer));
-        }
-        self.by_consumer.clear();
-        for (id, (record, _)) in &self.by_id {
-            if let Some(consumer) = &record.host.spec.consumer_ref {
-                self.by_consumer.entry(consumer.uid.clone()).or_default().insert(id.clone());
-            }
+        if !self.exchange(records) {
+            self.rebuild(records);
         }
         let offers = self.by_id.values().map(|(_, offer)| Arc::clone(offer)).collect();
-        let catalog = Catalog::of(offers, uses);
+        let catalog = Catalog::after(&self.catalog, offers, uses);
         self.gains += u64::from(gains(&self.catalog.offers, &catalog.offers));
         self.catalog = catalog;
         self.records = records.to_vec();
         self.uses = uses.to_vec();
         self.generation += 1;
+    }
+
+    /// Takes in records that are the same hosts in the same order, as they mostly are. False, with
+    /// nothing changed, when they are not.
+    fn exchange(&mut self, records: &[Arc<HostRecord>]) -> bool {
+        if self.records.len() != records.len() {
+            return false;
+        }
+        let pairs = || self.records.iter().zip(records).filter(|(a, b)| !Arc::ptr_eq(a, b));
+        let changed: Vec<(Arc<HostRecord>, Arc<HostRecord>)> =
+            pairs().map(|(old, new)| (Arc::clone(old), Arc::clone(new))).collect();
+        if changed.iter().any(|(old, new)| host_id(old) != host_id(new)) {
+            return false;
+        }
+        for (old, new) in changed {
+            let id = host_id(&new);
+            if let Some(consumer) = &old.host.spec.consumer_ref
+                && let Some(marked) = self.by_consumer.get_mut(&consumer.uid)
+            {
+                marked.remove(&id);
+                if marked.is_empty() {
+                    self.by_consumer.remove(&consumer.uid);
+                }
+            }
+            let known = self.by_id.get(&id).filter(|_| old == new);
+            let known = known.map(|(_, offer)| Arc::clone(offer));
+            self.insert(id, &new, known);
+        }
+        true
+    }
+
+    fn rebuild(&mut self, records: &[Arc<HostRecord>]) {
+        let old = std::mem::take(&mut self.by_id);
+        self.by_consumer.clear();
+        for record in records {
+            let id = host_id(record);
+            let known = old.get(&id).filter(|(known, _)| known == record);
+            self.insert(id, record, known.map(|(_, offer)| Arc::clone(offer)));
+        }
+    }
+
+    /// Notes a host, and what it offers if that is known already.
+    fn insert(&mut self, id: HostId, record: &Arc<HostRecord>, known: Option<Arc<Offer>>) {
+        if let Some(consumer) = &record.host.spec.consumer_ref {
+            self.by_consumer.entry(consumer.uid.clone()).or_default().insert(id.clone());
+        }
+        let offer =
+            known.unwrap_or_else(|| Arc::new(Offer::read(&record.host, record.hardware.as_ref())));
+        self.by_id.insert(id, (Arc::clone(record), offer));
     }
 
     /// Another number after each change.
@@ -121,6 +156,8 @@ fn is_taken(old: &Offer, new: &Offer) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::matching::Claimant;
     use crate::planning::testing::host;
@@ -167,6 +204,32 @@ mod tests {
         assert_eq!(index.generation(), 2, "nothing is new");
         index.update(&records, &[]);
         assert_eq!(free(&index), [true, true]);
+    }
+
+    proptest! {
+        /// Whatever comes, goes and changes: an index that went along shows what a new one shows.
+        #[test]
+        fn an_index_that_went_along_is_as_a_new_one(
+            rounds in prop::collection::vec(prop::collection::vec((0u8..6, 0u8..4), 0..6), 1..6)
+        ) {
+            let mut index = HostIndex::default();
+            for round in rounds {
+                let mut records: BTreeMap<u8, Arc<HostRecord>> = BTreeMap::new();
+                for (number, owner) in round {
+                    let mut record = host(&format!("h{number}"));
+                    let uid = format!("u{owner}");
+                    let mark = ConsumerRef { uid, ..ConsumerRef::default() };
+                    record.host.spec.consumer_ref = (owner > 0).then_some(mark);
+                    records.insert(number, Arc::new(record));
+                }
+                let records: Vec<_> = records.into_values().collect();
+                index.update(&records, &[]);
+                let new = HostIndex::of(&records);
+                prop_assert_eq!(&index.by_consumer, &new.by_consumer);
+                prop_assert_eq!(&index.by_id, &new.by_id);
+                prop_assert_eq!(&index.catalog.offers, &new.catalog.offers);
+            }
+        }
     }
 
     #[test]
