@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bpa_common::api::{Provisioning, Site, SiteStatus};
-use jiff::Timestamp;
+use bpa_common::wire::v1::RunId;
+use jiff::{SignedDuration, Timestamp};
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::act::{Outcome, Parts};
@@ -17,8 +18,11 @@ use crate::planning::{
     Claim, Decided, HostIndex, Memory, Plans, Round, Told, Trouble, decide_round, site_status,
     transitions, worth_writing,
 };
-use crate::runs::RunStore;
+use crate::runs::{Needed, RunStore, may_go};
 use crate::sites::Fleet;
+
+/// How often old runs are looked for.
+const PRUNE_EVERY: SignedDuration = SignedDuration::from_mins(10);
 
 /// The effect of which a failure is told when a status can't be written.
 const WRITING: &str = "write the status";
@@ -33,6 +37,10 @@ pub struct Controller<W, F> {
     written: BTreeMap<String, Written>,
     hosts: HostIndex,
     plans: Plans,
+    /// When old runs were looked for last.
+    pruned: Option<Timestamp>,
+    /// Runs that could go then: they go when that is so the next time too.
+    old_runs: BTreeSet<RunId>,
     /// By uid of the site.
     sites: BTreeMap<String, SiteStatus>,
     approved: Option<BTreeMap<String, bool>>,
@@ -52,6 +60,8 @@ impl<W: World, F: Fleet> Controller<W, F> {
             written: BTreeMap::new(),
             hosts: HostIndex::default(),
             plans: Plans::default(),
+            pruned: None,
+            old_runs: BTreeSet::new(),
             sites: BTreeMap::new(),
             approved: None,
             acting: JoinSet::new(),
@@ -72,6 +82,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
         };
         self.hosts.update(&snapshot.hosts, &snapshot.uses);
         self.remember(&mut snapshot);
+        self.prune(&snapshot, now);
         self.tell_sites(&snapshot.sites, now).await;
         let unseen = snapshot.unseen();
         let decided = {
@@ -105,6 +116,36 @@ impl<W: World, F: Fleet> Controller<W, F> {
             next = [next, recheck, later].into_iter().flatten().min();
         }
         next
+    }
+
+    /// Has old runs removed, now and then and beside all else. Not while a Provisioning can't be read:
+    /// what its status names is not known then.
+    fn prune(&mut self, snapshot: &Snapshot, now: Timestamp) {
+        let is_early = self.pruned.is_some_and(|last| now.duration_since(last) < PRUNE_EVERY);
+        if is_early || snapshot.problems.iter().any(|problem| problem.kind == "Provisioning") {
+            return;
+        }
+        self.pruned = Some(now);
+        let mut needed = Needed::default();
+        for provisioning in &snapshot.provisionings {
+            needed.provisionings.insert(provisioning.metadata.uid.clone());
+            let status = &provisioning.status;
+            let run = status.run.iter().map(|run| &run.id);
+            let named = run.chain(status.history.iter().map(|entry| &entry.run));
+            needed.named.extend(named.filter_map(|id| id.parse::<RunId>().ok()));
+        }
+        let old = may_go(&self.parts.runs.facts(), &needed, now).into_iter().collect();
+        let before = std::mem::replace(&mut self.old_runs, old);
+        let going: Vec<RunId> = self.old_runs.intersection(&before).copied().collect();
+        let runs = Arc::clone(&self.parts.runs);
+        tokio::spawn(async move {
+            for run in going {
+                match runs.remove(run).await {
+                    Ok(()) => tracing::debug!(%run, "an old run was removed"),
+                    Err(error) => tracing::warn!(%error, "an old run can't be removed"),
+                }
+            }
+        });
     }
 
     /// Waits until an effect that is under way is done; for ever when none is.

@@ -26,6 +26,9 @@ pub fn root(state: &Path) -> PathBuf {
     state.join("runs")
 }
 
+/// Begins the name of a folder that is being removed.
+pub const GONE: &str = "gone-";
+
 /// The folder of one run.
 #[derive(Clone, Debug)]
 pub struct Folder {
@@ -136,6 +139,16 @@ impl Folder {
     /// The kubeconfig's bytes while they wait here.
     pub fn read_kubeconfig(&self) -> io::Result<Option<Vec<u8>>> {
         files::read_limited(&self.kubeconfig(), MAX_KUBECONFIG)
+    }
+
+    /// Removes the folder. A crash in the middle leaves one that counts as no run.
+    pub fn remove(&self) -> io::Result<()> {
+        let gone = self.path.with_file_name(format!("{GONE}{}", self.run));
+        match std::fs::rename(&self.path, &gone) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            renamed => renamed?,
+        }
+        std::fs::remove_dir_all(gone)
     }
 
     /// Removes the kubeconfig.

@@ -16,12 +16,14 @@ mod fold;
 mod folder;
 mod lanes;
 mod log;
+mod prune;
 mod record;
 mod sink;
 mod store;
 
 pub use fold::fold;
 pub use folder::log_path;
+pub use prune::{Needed, may_go};
 pub use record::{
     KubeconfigInfo, NodeRecord, Note, OrderSummary, Progress, RunRecord, StepRecord, StepState,
     TaskFailure,

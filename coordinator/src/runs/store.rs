@@ -12,7 +12,7 @@ use bpa_common::wire::v1::{Order, RunId};
 use secrecy::SecretString;
 use tokio::sync::watch;
 
-use super::folder::{Folder, root};
+use super::folder::{Folder, GONE, root};
 use super::lanes::Lanes;
 use super::log::LogMark;
 use super::record::{OrderSummary, RunRecord};
@@ -83,7 +83,10 @@ impl RunStore {
         let mut known = Known::default();
         for item in std::fs::read_dir(&root).map_err(|e| fail("read", e))? {
             let name = item.map_err(|e| fail("read", e))?.file_name();
-            if let Some(run) = name.to_str().and_then(|n| n.parse().ok()) {
+            if name.to_str().is_some_and(|name| name.starts_with(GONE)) {
+                // A removal that a crash has cut short.
+                std::fs::remove_dir_all(root.join(&name)).map_err(|e| fail("remove", e))?;
+            } else if let Some(run) = name.to_str().and_then(|n| n.parse().ok()) {
                 known.load(&root, run);
             }
         }
@@ -145,6 +148,23 @@ impl RunStore {
                 }
             });
             Ok(())
+        })
+        .await
+    }
+
+    /// Forgets a run and removes its folder. Idempotent.
+    ///
+    /// # Errors
+    /// When the folder can't be removed.
+    pub async fn remove(&self, run: RunId) -> Result<(), RunStoreError> {
+        self.blocking(run, "remove", move |shared| {
+            let site = shared.read(|known| known.runs.get(&run).map(|e| e.record.site.clone()));
+            // In the lane of its site: nothing is written to it meanwhile.
+            shared.lanes.run(&site.unwrap_or_default(), || {
+                Folder::of(&shared.root, run).remove()?;
+                shared.publish(|known| drop(known.runs.remove(&run)));
+                Ok(())
+            })
         })
         .await
     }

@@ -199,3 +199,25 @@ async fn changes_are_told_and_beginning_twice_is_beginning_once() {
     assert_eq!(store.begin("north", other).await.unwrap().generation, 1, "the first one stands");
     assert_eq!(store.facts()[&A].record.progress.state(), Some(RunState::Succeeded));
 }
+
+#[tokio::test]
+async fn a_removed_run_is_gone_for_good_and_a_removal_that_was_cut_short_is_finished() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = RunStore::open(dir.path()).unwrap();
+    store.begin("north", order(true)).await.unwrap();
+    store.append_events("north", whole_run()).await.unwrap();
+    store.append_events("north", vec![note(7, B)]).await.unwrap();
+    store.remove(A).await.unwrap();
+    store.remove(A).await.unwrap();
+    assert!(!log_path(dir.path(), A).parent().unwrap().exists());
+    let cut_short = dir.path().join("runs").join(format!("gone-{A}"));
+    fs::create_dir_all(cut_short.join("left")).unwrap();
+    let again = RunStore::open(dir.path()).unwrap();
+    assert!(!cut_short.exists());
+    assert_eq!(again.facts().into_keys().collect::<Vec<_>>(), [B]);
+    assert_eq!(again.events_seen("north"), 7, "what the site has told is known still");
+
+    // A word that comes late is taken, so that the agent need not say it for ever.
+    again.append_events("north", vec![note(8, A)]).await.unwrap();
+    assert_eq!(again.events_seen("north"), 8);
+}

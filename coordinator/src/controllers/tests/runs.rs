@@ -180,3 +180,37 @@ async fn cancel_of_another_run_is_nothing() {
     assert!(bench.fleet.lock().cancels.is_empty());
     assert_eq!(bench.fleet.lock().journal.len(), 1);
 }
+
+/// Provisionings come and go for weeks: what was learned of their runs does not pile up.
+#[tokio::test]
+async fn runs_of_provisionings_that_are_gone_are_forgotten_after_a_week() {
+    let bench = Bench::edge();
+    let mut controller = bench.run().await;
+    for round in 0..5 {
+        bench.work(bench.run_id("edge"), Ends::Badly).await;
+        bench.settle(&mut controller).await;
+        bench.annotate("edge", crate::planning::RETRY, &round.to_string());
+        bench.settle(&mut controller).await;
+    }
+    bench.work(bench.run_id("edge"), Ends::Well).await;
+    bench.settle(&mut controller).await;
+    assert_eq!(bench.runs.facts().len(), 6);
+    bench.wait(30 * 24 * 3600);
+    bench.settle(&mut controller).await;
+    assert_eq!(bench.runs.facts().len(), 6, "a status names them");
+    bench.delete("edge");
+    bench.settle(&mut controller).await;
+    for _ in 0..2 {
+        bench.wait(3600);
+        bench.settle(&mut controller).await;
+    }
+    let mut left = bench.runs.facts().len();
+    for _ in 0..100 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        left = bench.runs.facts().len();
+        if left == 1 {
+            break;
+        }
+    }
+    assert_eq!(left, 1, "the last that the site has told of");
+}
