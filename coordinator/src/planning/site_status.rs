@@ -32,7 +32,9 @@ pub fn site_status(site: &Site, view: Option<&SiteView>, now: Timestamp) -> Site
     let approved = if site.spec.approved {
         String::new()
     } else {
-        format!("leases are taken, orders are not given; run `bpa-coordinator site approve {name}`")
+        format!(
+            "leases are taken, orders are not given; run `bpa-coordinator site approve {name}`, or set spec.approved to true"
+        )
     };
     say("Approved", site.spec.approved, "Approved", "Quarantine", approved);
     let connected = view.is_some_and(|view| view.connected);

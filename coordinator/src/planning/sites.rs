@@ -21,7 +21,10 @@ pub fn choose<'v>(draft: &mut Draft<'v>) -> Result<&'v Site, Held> {
                 condition::ACCEPTED,
                 "SiteUnknown",
                 format!(
-                    "spec.site is `{name}`, but namespace {namespace} has no Site of this name (known: {known}); make it with `bpa-coordinator site add {name}`, or correct spec.site"
+                    "spec.site is `{name}`, but namespace {namespace} has no Site of this name (known: {known}); {}",
+                    elsewhere(draft.view.sites, Some(name)).unwrap_or_else(|| format!(
+                        "make it with `bpa-coordinator site add {name}`, or correct spec.site"
+                    ))
                 ),
             )),
         },
@@ -31,7 +34,10 @@ pub fn choose<'v>(draft: &mut Draft<'v>) -> Result<&'v Site, Held> {
                 condition::ACCEPTED,
                 "SiteUnknown",
                 format!(
-                    "namespace {namespace} has no Site; make one with `bpa-coordinator site add NAME` and join its agent"
+                    "namespace {namespace} has no Site; {}",
+                    elsewhere(draft.view.sites, None).unwrap_or_else(|| {
+                        "make one with `bpa-coordinator site add NAME` and join its agent".to_owned()
+                    })
                 ),
             )),
             _ => Err(draft.held(
@@ -142,5 +148,34 @@ fn bundle(
             Err(draft.held(KIND, "VersionNotInBundle", message))
         }
         _ => Ok(()),
+    }
+}
+
+/// What to do when a site (of this name) is in another namespace than the one that was looked in.
+fn elsewhere(sites: &[Site], name: Option<&str>) -> Option<String> {
+    let found = sites.iter().find(|site| name.is_none_or(|name| site.metadata.name == name))?;
+    let (site, namespace) = (&found.metadata.name, &found.metadata.namespace);
+    Some(format!(
+        "Site {site} is in namespace {namespace}: a Provisioning belongs beside its Site, so apply it there"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_of_another_namespace_is_pointed_at() {
+        let site: Site = serde_json::from_value(serde_json::json!({
+            "metadata": {"name": "north", "namespace": "edge", "uid": "u"}, "spec": {}
+        }))
+        .unwrap();
+        let sites = [site];
+        for name in [None, Some("north")] {
+            let told = elsewhere(&sites, name).unwrap();
+            assert!(told.starts_with("Site north is in namespace edge:"), "{told}");
+        }
+        assert_eq!(elsewhere(&sites, Some("south")), None);
+        assert_eq!(elsewhere(&[], None), None);
     }
 }
