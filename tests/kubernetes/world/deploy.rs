@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 
 use bpa_tests::{binary, root};
+use serde_json::json;
 
 use super::*;
 
@@ -19,6 +20,27 @@ fn an_api_server_takes_the_deployment_and_its_pods_are_restricted() {
     assert_eq!(ran.err, "");
     let labels = kubectl.get("namespace", "bpa-system")["metadata"]["labels"].clone();
     assert_eq!(labels["pod-security.kubernetes.io/warn"], "restricted");
+}
+
+#[test]
+fn the_provisioning_of_the_readme_is_taken_as_it_stands() {
+    let readme = std::fs::read_to_string(path("README.md")).unwrap();
+    let (_, rest) = readme.split_once("```yaml\n").unwrap();
+    let manifest = rest.split_once("\n```").unwrap().0;
+    let kubectl = shared().namespace("edge");
+    let ran = kubectl.try_run(&["apply", "--validate=strict", "-f", "-"], manifest);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    let spec = kubectl.get("provisioning", "edge-a")["spec"].clone();
+    assert_eq!(
+        (&spec["site"], &spec["workers"][0]["worker"]["count"]),
+        (&json!("north"), &json!(3))
+    );
+    // What it says of a wish that does not fit is what kubectl shows.
+    let told = root().join("tests/scenarios/kubectl_only/not-fitting.txt");
+    let told = std::fs::read_to_string(told).unwrap();
+    for line in ["cpu wanted 64, found 4, short by 60", "would fit: lower cpu of m-1 to 4"] {
+        assert!(readme.contains(line) && told.contains(line), "{line}");
+    }
 }
 
 /// With the files that a pod has, at the place where it has them.
