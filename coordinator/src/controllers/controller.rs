@@ -15,8 +15,8 @@ use super::written::Written;
 use crate::cluster::{ObjectEvent, Snapshot, World, WorldError};
 use crate::matching::Others;
 use crate::planning::{
-    Claim, Decided, HostIndex, Memory, Plans, Round, Told, Trouble, decide_round, site_status,
-    transitions, worth_writing,
+    Claim, Decided, HostIndex, Memory, Plans, Quiet, Round, Told, Trouble, decide_round,
+    site_status, transitions, worth_writing,
 };
 use crate::runs::{Needed, RunStore, may_go};
 use crate::sites::Fleet;
@@ -37,6 +37,7 @@ pub struct Controller<W, F> {
     written: BTreeMap<String, Written>,
     hosts: HostIndex,
     plans: Plans,
+    quiet: Quiet,
     /// When old runs were looked for last.
     pruned: Option<Timestamp>,
     /// Runs that could go then: they go when that is so the next time too.
@@ -60,6 +61,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
             written: BTreeMap::new(),
             hosts: HostIndex::default(),
             plans: Plans::default(),
+            quiet: Quiet::default(),
             pruned: None,
             old_runs: BTreeSet::new(),
             sites: BTreeMap::new(),
@@ -100,7 +102,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
                 memories: &self.memories,
                 seed,
             };
-            decide_round(&round, &mut self.plans)
+            decide_round(&round, &mut self.plans, &mut self.quiet)
         };
         let objects: BTreeMap<&str, &Provisioning> =
             snapshot.provisionings.iter().map(|p| (p.metadata.uid.as_str(), &**p)).collect();
@@ -156,6 +158,12 @@ impl<W: World, F: Fleet> Controller<W, F> {
         }
     }
 
+    /// How many standing clusters are not decided about until they change.
+    #[cfg(test)]
+    pub fn quiet(&self) -> usize {
+        self.quiet.count()
+    }
+
     /// Whether effects are under way.
     #[cfg(test)]
     pub fn is_acting(&self) -> bool {
@@ -186,6 +194,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
         self.memories.retain(|uid, _| there(uid));
         self.tallies.retain(|uid, _| there(uid));
         self.plans.retain(there);
+        self.quiet.retain(there);
     }
 
     /// Writes the status if it differs, then, and only then, begins the actions.
@@ -217,6 +226,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
                     && let Some(memory) = self.memories.get_mut(&uid)
                 {
                     memory.trouble = None;
+                    memory.revision += 1;
                 }
             }
         }
@@ -253,7 +263,9 @@ impl<W: World, F: Fleet> Controller<W, F> {
         tracing::warn!(%error, uid, "a status could not be written; trying again");
         let again_at = self.tallies.entry(uid.to_owned()).or_default().trouble(now);
         let trouble = Trouble { action: WRITING.into(), message: error.to_string(), again_at };
-        self.memories.entry(uid.to_owned()).or_default().trouble = Some(trouble);
+        let memory = self.memories.entry(uid.to_owned()).or_default();
+        memory.trouble = Some(trouble);
+        memory.revision += 1;
         Some(again_at)
     }
 
@@ -268,6 +280,7 @@ impl<W: World, F: Fleet> Controller<W, F> {
         };
         let Some(uid) = self.busy.remove(&id) else { return };
         let memory = self.memories.entry(uid.clone()).or_default();
+        memory.revision += 1;
         let tally = self.tallies.entry(uid).or_default();
         for outcome in outcomes {
             if !matches!(outcome, Outcome::Trouble { .. }) {

@@ -122,6 +122,17 @@ impl HostIndex {
         self.by_id.get(id).map(|(record, _)| &**record)
     }
 
+    /// One host, shared.
+    pub fn shared(&self, id: &HostId) -> Option<&Arc<HostRecord>> {
+        self.by_id.get(id).map(|(record, _)| record)
+    }
+
+    /// The hosts with a mark of this uid, whatever else is in it.
+    pub fn marked_for(&self, uid: &str) -> impl Iterator<Item = Arc<HostRecord>> {
+        let ids = self.by_consumer.get(uid).into_iter().flatten();
+        ids.filter_map(|id| self.shared(id).cloned())
+    }
+
     /// The hosts that carry exactly this mark.
     pub fn of_consumer<'a>(
         &'a self,

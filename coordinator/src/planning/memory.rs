@@ -11,6 +11,8 @@ use crate::matching::HostId;
 /// What is remembered of one provisioning.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
+    /// Another number after each change.
+    pub revision: u64,
     /// The last answer to an order.
     pub order: Option<Told<OrderReply>>,
     /// The last answer to a cancel.

@@ -13,6 +13,7 @@ use super::draft::Draft;
 use super::index::HostIndex;
 use super::memory::Memory;
 use super::plans::Plans;
+use super::quiet::Quiet;
 use super::stage::{Stage, stage};
 use super::view::View;
 use super::{claims, deletion, install, os};
@@ -49,8 +50,8 @@ pub struct Decided {
 }
 
 /// Decides about all provisionings, in the order of their creation. Hosts that one has, or has
-/// chosen, are out of reach for all others.
-pub fn decide_round(round: &Round<'_>, plans: &mut Plans) -> Vec<Decided> {
+/// chosen, are out of reach for all others. What stands and has not changed has no decision.
+pub fn decide_round(round: &Round<'_>, plans: &mut Plans, quiet: &mut Quiet) -> Vec<Decided> {
     let mut order: Vec<&Arc<Provisioning>> = round.provisionings.iter().collect();
     order.sort_by_key(|p| (p.metadata.creation_timestamp, p.metadata.key(), &p.metadata.uid));
     let mut held: BTreeMap<HostId, &Provisioning> = BTreeMap::new();
@@ -67,7 +68,10 @@ pub fn decide_round(round: &Round<'_>, plans: &mut Plans) -> Vec<Decided> {
         let name = (provisioning.metadata.namespace.as_str(), cluster_of(provisioning));
         let clash = clusters.get(&name).map(|older| older.metadata.key());
         clusters.entry(name).or_insert(provisioning);
-        let (one, reserved) = decide_one(round, clash, provisioning, &held, plans);
+        let Some((one, reserved)) = decide_one(round, clash, provisioning, &held, (plans, quiet))
+        else {
+            continue;
+        };
         let chosen = one.decision.status.nodes.iter().map(claims::host_of);
         let chosen: Vec<HostId> = chosen.collect();
         for host in &chosen {
@@ -81,17 +85,18 @@ pub fn decide_round(round: &Round<'_>, plans: &mut Plans) -> Vec<Decided> {
     decided
 }
 
-/// The decision, and the hosts that no younger one may have meanwhile.
+/// The decision, and the hosts that no younger one may have meanwhile. None: all is as it was when
+/// nothing was to be done.
 fn decide_one(
     round: &Round<'_>,
     clash: Option<ObjectKey>,
     provisioning: &Arc<Provisioning>,
     held: &BTreeMap<HostId, &Provisioning>,
-    plans: &mut Plans,
-) -> (Decided, Vec<HostId>) {
-    let nothing = Memory::default();
+    (plans, quiet): (&mut Plans, &mut Quiet),
+) -> Option<(Decided, Vec<HostId>)> {
+    let no_memory = Memory::default();
     let metadata = &provisioning.metadata;
-    let memory = round.memories.get(&metadata.uid).unwrap_or(&nothing);
+    let memory = round.memories.get(&metadata.uid).unwrap_or(&no_memory);
     let mut view = View {
         now: round.now,
         epoch: round.epoch,
@@ -106,6 +111,10 @@ fn decide_one(
         memory,
         fresh_run: fresh_run(round.seed, &metadata.uid),
     };
+    let is_quiet = quiet.holds(&view, provisioning);
+    if is_quiet && !cfg!(test) {
+        return None;
+    }
     let needs_hosts = !metadata.is_deleting() && matches!(stage(&view), Stage::Preparing(_));
     view.plan = if needs_hosts {
         plans.plan(provisioning, elsewhere(&view), |elsewhere| {
@@ -134,13 +143,16 @@ fn decide_one(
     } else {
         install::decide(&mut draft);
     }
-    let decided = Decided {
-        key: metadata.key(),
-        uid: metadata.uid.clone(),
-        old: provisioning.status.clone(),
-        decision: draft.done(),
-    };
-    (decided, reserved)
+    let decision = draft.done();
+    // In tests each that would be left out is decided about all the same.
+    #[cfg(test)]
+    {
+        let nothing = decision.status == provisioning.status && decision.actions.is_empty();
+        assert!(!is_quiet || nothing, "something is to be done: {}", metadata.key());
+    }
+    quiet.note(&view, provisioning, &decision);
+    let (key, uid, old) = (metadata.key(), metadata.uid.clone(), provisioning.status.clone());
+    Some((Decided { key, uid, old, decision }, reserved))
 }
 
 /// Hosts that somebody outside of this house has, or that have failed too often.

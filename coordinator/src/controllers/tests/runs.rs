@@ -214,3 +214,18 @@ async fn runs_of_provisionings_that_are_gone_are_forgotten_after_a_week() {
     }
     assert_eq!(left, 1, "the last that the site has told of");
 }
+
+/// A cluster that stands costs nothing until something about it changes.
+#[tokio::test]
+async fn a_standing_cluster_is_looked_at_again_when_something_about_it_changes() {
+    let bench = Bench::edge();
+    let mut controller = bench.run().await;
+    bench.work(bench.run_id("edge"), Ends::Well).await;
+    bench.settle(&mut controller).await;
+    bench.settle(&mut controller).await;
+    assert_eq!(controller.quiet(), 1);
+    bench.edit_host("h1", |record| record.host.spec.consumer_ref = None);
+    bench.settle(&mut controller).await;
+    assert!(bench.words("edge", "HostsClaimed").starts_with("ClaimLost"));
+    assert_eq!(controller.quiet(), 0, "a lost host is watched");
+}
